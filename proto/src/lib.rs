@@ -1,1 +1,15 @@
-//! placeholder
+//! The wire contract that every process shares: generated messages, clients and servers.
+//!
+//! The `.proto` files under `proto/` are the documentation; this crate holds no policy.
+
+/// `frontier.v1`: discover, lease, report and the rest of a shard's data contract.
+#[allow(missing_docs, clippy::all, clippy::pedantic, clippy::unwrap_used, clippy::expect_used)]
+pub mod frontier_v1 {
+    tonic::include_proto!("frontier.v1");
+}
+
+/// The descriptor set of every service, for gRPC reflection.
+pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/frontier_descriptor.bin"));
+
+/// Trailer that carries an encoded [`frontier_v1::ErrorDetail`].
+pub const ERROR_DETAIL_TRAILER: &str = "escapement-error-bin";
