@@ -1,0 +1,9 @@
+//! The commands, one a file: its messages, its apply, its tests.
+
+pub mod deliver;
+pub mod discover;
+pub mod lease;
+pub mod release;
+pub mod remove;
+pub mod report;
+pub mod set_policy;

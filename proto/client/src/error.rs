@@ -1,0 +1,67 @@
+//! Why a whole call failed. Failures of single items are results, not errors.
+
+/// A failed call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// This replica does not lead the shard.
+    #[error("not the shard's leader{}", hint(.leader_address))]
+    NotLeader {
+        /// Where the leader is, if known; empty otherwise.
+        leader_address: String,
+    },
+    /// The shard is not known here, or its map is newer than the caller's.
+    #[error("the shard is not here; the shard map is at version {map_version}")]
+    WrongShard {
+        /// Version of the map that says so.
+        map_version: u64,
+    },
+    /// A limit of the request or of the server.
+    #[error("over the limit {limit}: {value} of at most {max}")]
+    OverLimit {
+        /// Name of the limit.
+        limit: String,
+        /// What was asked.
+        value: u64,
+        /// What is allowed.
+        max: u64,
+        /// When to try again, ms; 0 = not as it is.
+        retry_after_ms: u64,
+    },
+    /// A lease call whose number is older than the newest answered.
+    #[error("a newer call of this session was answered: number {newest_number}")]
+    StaleCall {
+        /// The newest number answered.
+        newest_number: u64,
+    },
+    /// The request is malformed at one item (or as a whole: index 0).
+    #[error("item {index} is invalid: {reason}")]
+    Invalid {
+        /// Index of the item.
+        index: u32,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The shard cannot answer now: no quorum, stopping, disk full, outcome unknown.
+    #[error("unavailable: {reason}")]
+    Unavailable {
+        /// Why.
+        reason: String,
+        /// When to try again, ms; 0 = any time.
+        retry_after_ms: u64,
+    },
+}
+
+impl CallError {
+    /// Whether the same call may succeed later or elsewhere.
+    pub const fn is_retryable(&self) -> bool {
+        match self {
+            Self::NotLeader { .. } | Self::WrongShard { .. } | Self::Unavailable { .. } => true,
+            Self::OverLimit { retry_after_ms, .. } => *retry_after_ms > 0,
+            Self::StaleCall { .. } | Self::Invalid { .. } => false,
+        }
+    }
+}
+
+fn hint(address: &str) -> String {
+    if address.is_empty() { String::new() } else { format!("; try {address}") }
+}
