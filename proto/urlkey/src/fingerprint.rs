@@ -89,7 +89,10 @@ mod tests {
         // SipHash-2-4 paper, appendix A: key 00..0f, message 00..0e; its first four bytes stand for the crawl.
         let key = FingerprintKey::from_bytes(std::array::from_fn(|i| u8::try_from(i).unwrap()));
         let message: Vec<u8> = (4..15).collect();
-        assert_eq!(key.hash(CrawlId(0x0001_0203), &message), 0xa129_ca61_49be_45e5);
+        assert_eq!(
+            key.hash(CrawlId(0x0001_0203), &message),
+            0xa129_ca61_49be_45e5
+        );
     }
 
     #[test]
@@ -107,6 +110,9 @@ mod tests {
 
     #[test]
     fn does_not_show_the_secret() {
-        assert_eq!(format!("{:?}", FingerprintKey::from_bytes([7; 16])), "FingerprintKey(secret)");
+        assert_eq!(
+            format!("{:?}", FingerprintKey::from_bytes([7; 16])),
+            "FingerprintKey(secret)"
+        );
     }
 }

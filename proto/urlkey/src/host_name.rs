@@ -55,7 +55,11 @@ impl HostName {
             Host::Domain(domain) => check_domain(&domain)?.to_owned(),
             address => address.to_string(),
         };
-        if canonical == input { Ok(Self(canonical)) } else { Err(HostError::NotCanonical) }
+        if canonical == input {
+            Ok(Self(canonical))
+        } else {
+            Err(HostError::NotCanonical)
+        }
     }
 
     /// Wraps what is known to be canonical.
@@ -97,7 +101,10 @@ pub(crate) fn check_domain(domain: &str) -> Result<&str, HostError> {
             return Err(HostError::LabelTooLong);
         }
         // Underscores are no host names by RFC 1123, but they resolve and are in use.
-        if !label.iter().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_')) {
+        if !label
+            .iter()
+            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+        {
             return Err(HostError::Forbidden);
         }
     }
@@ -108,7 +115,9 @@ pub(crate) fn check_domain(domain: &str) -> Result<&str, HostError> {
 pub(crate) fn host_error(error: url::ParseError) -> HostError {
     match error {
         url::ParseError::EmptyHost => HostError::Empty,
-        url::ParseError::InvalidIpv4Address | url::ParseError::InvalidIpv6Address => HostError::InvalidAddress,
+        url::ParseError::InvalidIpv4Address | url::ParseError::InvalidIpv6Address => {
+            HostError::InvalidAddress
+        }
         _ => HostError::Forbidden,
     }
 }
@@ -120,11 +129,31 @@ mod tests {
 
     #[test]
     fn takes_canonical_hosts_only() {
-        for good in ["example.com", "localhost", "192.0.2.4", "[::1]", "[2001:db8::1]", "xn--bcher-kva.example", "_dmarc.a-.b"] {
+        for good in [
+            "example.com",
+            "localhost",
+            "192.0.2.4",
+            "[::1]",
+            "[2001:db8::1]",
+            "xn--bcher-kva.example",
+            "_dmarc.a-.b",
+        ] {
             assert_eq!(HostName::parse(good).unwrap().as_str(), good);
         }
-        for other in ["Example.com", "example.com.", "bücher.example", "0x7f.1", "[0:0::1]", "ex%61mple.com", "[::ffff:192.0.2.1]"] {
-            assert_eq!(HostName::parse(other), Err(HostError::NotCanonical), "{other}");
+        for other in [
+            "Example.com",
+            "example.com.",
+            "bücher.example",
+            "0x7f.1",
+            "[0:0::1]",
+            "ex%61mple.com",
+            "[::ffff:192.0.2.1]",
+        ] {
+            assert_eq!(
+                HostName::parse(other),
+                Err(HostError::NotCanonical),
+                "{other}"
+            );
         }
     }
 
@@ -152,9 +181,18 @@ mod tests {
         let label = "a".repeat(64);
         assert_eq!(HostName::parse(&label), Err(HostError::LabelTooLong));
         assert_eq!(HostName::parse(&label[1..]).unwrap().as_str().len(), 63);
-        let name = ["a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(61)].join(".");
+        let name = [
+            "a".repeat(63),
+            "b".repeat(63),
+            "c".repeat(63),
+            "d".repeat(61),
+        ]
+        .join(".");
         assert_eq!(name.len(), 253);
         assert!(HostName::parse(&name).is_ok());
-        assert_eq!(HostName::parse(&format!("{name}d")), Err(HostError::TooLong));
+        assert_eq!(
+            HostName::parse(&format!("{name}d")),
+            Err(HostError::TooLong)
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! What a crawl may change about canonicalisation.
 
-use crate::limits::{DEFAULT_MAX_URL_BYTES, HARD_MAX_URL_BYTES, MAX_DROP_PARAM_BYTES, MAX_DROP_PARAMS};
+use crate::limits::{
+    DEFAULT_MAX_URL_BYTES, HARD_MAX_URL_BYTES, MAX_DROP_PARAM_BYTES, MAX_DROP_PARAMS,
+};
 
 /// What a crawl may change about canonicalisation. Whatever is chosen, the result is also canonical by the default
 /// options, so that a node can check it without knowing them.
@@ -16,7 +18,11 @@ pub struct CanonicalOptions {
 
 impl Default for CanonicalOptions {
     fn default() -> Self {
-        Self { drop_params: Vec::new(), sort_query: false, max_length_bytes: DEFAULT_MAX_URL_BYTES }
+        Self {
+            drop_params: Vec::new(),
+            sort_query: false,
+            max_length_bytes: DEFAULT_MAX_URL_BYTES,
+        }
     }
 }
 
@@ -24,12 +30,20 @@ impl CanonicalOptions {
     /// Checks every limit.
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
         if self.max_length_bytes == 0 || self.max_length_bytes > HARD_MAX_URL_BYTES {
-            return Err(OptionsError::MaxLength { asked_bytes: self.max_length_bytes });
+            return Err(OptionsError::MaxLength {
+                asked_bytes: self.max_length_bytes,
+            });
         }
         if self.drop_params.len() > MAX_DROP_PARAMS {
-            return Err(OptionsError::TooManyParams { asked: self.drop_params.len() });
+            return Err(OptionsError::TooManyParams {
+                asked: self.drop_params.len(),
+            });
         }
-        match self.drop_params.iter().position(|name| name.is_empty() || name.len() > MAX_DROP_PARAM_BYTES) {
+        match self
+            .drop_params
+            .iter()
+            .position(|name| name.is_empty() || name.len() > MAX_DROP_PARAM_BYTES)
+        {
             Some(index) => Err(OptionsError::ParamName { index }),
             None => Ok(()),
         }
@@ -72,10 +86,25 @@ mod tests {
         };
         assert_eq!(with(|_| ()), Ok(()));
         assert_eq!(with(|o| o.max_length_bytes = 8_192), Ok(()));
-        assert_eq!(with(|o| o.max_length_bytes = 8_193), Err(OptionsError::MaxLength { asked_bytes: 8_193 }));
-        assert_eq!(with(|o| o.max_length_bytes = 0), Err(OptionsError::MaxLength { asked_bytes: 0 }));
-        assert_eq!(with(|o| o.drop_params = vec!["x".into(); 257]), Err(OptionsError::TooManyParams { asked: 257 }));
-        assert_eq!(with(|o| o.drop_params = vec!["x".into(), String::new()]), Err(OptionsError::ParamName { index: 1 }));
-        assert_eq!(with(|o| o.drop_params = vec!["x".repeat(257)]), Err(OptionsError::ParamName { index: 0 }));
+        assert_eq!(
+            with(|o| o.max_length_bytes = 8_193),
+            Err(OptionsError::MaxLength { asked_bytes: 8_193 })
+        );
+        assert_eq!(
+            with(|o| o.max_length_bytes = 0),
+            Err(OptionsError::MaxLength { asked_bytes: 0 })
+        );
+        assert_eq!(
+            with(|o| o.drop_params = vec!["x".into(); 257]),
+            Err(OptionsError::TooManyParams { asked: 257 })
+        );
+        assert_eq!(
+            with(|o| o.drop_params = vec!["x".into(), String::new()]),
+            Err(OptionsError::ParamName { index: 1 })
+        );
+        assert_eq!(
+            with(|o| o.drop_params = vec!["x".repeat(257)]),
+            Err(OptionsError::ParamName { index: 0 })
+        );
     }
 }

@@ -49,14 +49,26 @@ mod tests {
     #[test]
     fn is_xxh3_64_without_a_seed() {
         // The published value of XXH3-64 for no input: the algorithm and the seed must never change.
-        assert_eq!(partition_hash(&Site::new("")), PartitionHash(0x2d06_8005_38d3_94c2));
-        assert_eq!(partition_hash(&Site::new("example.com")), partition_hash(&Site::new("example.com")));
-        assert_ne!(partition_hash(&Site::new("example.com")), partition_hash(&Site::new("example.org")));
+        assert_eq!(
+            partition_hash(&Site::new("")),
+            PartitionHash(0x2d06_8005_38d3_94c2)
+        );
+        assert_eq!(
+            partition_hash(&Site::new("example.com")),
+            partition_hash(&Site::new("example.com"))
+        );
+        assert_ne!(
+            partition_hash(&Site::new("example.com")),
+            partition_hash(&Site::new("example.org"))
+        );
     }
 
     #[test]
     fn shows_sixteen_digits() {
         assert_eq!(PartitionHash(0xab).to_string(), "00000000000000ab");
-        assert_eq!(PartitionHash::from_be_bytes([0, 0, 0, 0, 0, 0, 1, 2]), PartitionHash(258));
+        assert_eq!(
+            PartitionHash::from_be_bytes([0, 0, 0, 0, 0, 0, 1, 2]),
+            PartitionHash(258)
+        );
     }
 }

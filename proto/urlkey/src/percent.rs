@@ -45,7 +45,11 @@ pub(crate) fn push_normalized(out: &mut String, text: &str) {
             tail = Tail::Percent;
         } else if may_stand(byte) {
             out.push(char::from(byte));
-            tail = if tail == Tail::Percent && byte.is_ascii_hexdigit() { Tail::PercentDigit } else { Tail::Closed };
+            tail = if tail == Tail::Percent && byte.is_ascii_hexdigit() {
+                Tail::PercentDigit
+            } else {
+                Tail::Closed
+            };
         } else {
             push_encoded(out, byte);
             tail = Tail::Closed;
@@ -56,7 +60,11 @@ pub(crate) fn push_normalized(out: &mut String, text: &str) {
 
 /// The byte that the triplet at `at` stands for, if there is one.
 pub(crate) fn triplet(bytes: &[u8], at: usize) -> Option<u8> {
-    let digit = |offset: usize| bytes.get(at + offset).and_then(|&b| char::from(b).to_digit(16));
+    let digit = |offset: usize| {
+        bytes
+            .get(at + offset)
+            .and_then(|&b| char::from(b).to_digit(16))
+    };
     let value = digit(1)? << 4 | digit(2)?;
     u8::try_from(value).ok()
 }

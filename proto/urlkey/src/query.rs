@@ -5,12 +5,20 @@ use std::collections::BTreeSet;
 use crate::percent::triplet;
 
 /// Drops the parameters whose decoded name is in `drop_names`, then sorts by name if asked to (stable, so that
-/// parameters of one name keep their order). `None` if nothing remains of what was there.
+/// parameters of one name keep their order). `None` if only empty parameters outlive the dropped ones.
 ///
 /// `query` is in normal form. So is the result: parts are only left out or moved between `&`s.
-pub(crate) fn edit_query(query: &str, drop_names: &BTreeSet<Vec<u8>>, sort: bool) -> Option<String> {
-    let mut params: Vec<&str> = query.split('&').filter(|param| !drop_names.contains(&decode_name(name(param)))).collect();
-    if params.iter().all(|param| param.is_empty()) && !query.is_empty() {
+pub(crate) fn edit_query(
+    query: &str,
+    drop_names: &BTreeSet<Vec<u8>>,
+    sort: bool,
+) -> Option<String> {
+    let mut params: Vec<&str> = query
+        .split('&')
+        .filter(|param| !drop_names.contains(&decode_name(name(param))))
+        .collect();
+    let dropped = params.len() < query.split('&').count();
+    if dropped && params.iter().all(|param| param.is_empty()) {
         return None;
     }
     if sort {
@@ -49,23 +57,43 @@ mod tests {
     use super::*;
 
     fn edit(query: &str, names: &[&str], sort: bool) -> Option<String> {
-        edit_query(query, &names.iter().map(|name| name.as_bytes().to_vec()).collect(), sort)
+        edit_query(
+            query,
+            &names.iter().map(|name| name.as_bytes().to_vec()).collect(),
+            sort,
+        )
     }
 
     #[test]
     fn drops_by_decoded_name() {
-        assert_eq!(edit("a=1&sid=9&b=2&sid", &["sid"], false).as_deref(), Some("a=1&b=2"));
-        assert_eq!(edit("a%5B%5D=1&a[]=2&b", &["a[]"], false).as_deref(), Some("b"));
-        assert_eq!(edit("x+y=1&x%20y=2&z", &["x y"], false).as_deref(), Some("z"));
-        assert_eq!(edit("SID=1&sid2=2&x=sid", &["sid"], false).as_deref(), Some("SID=1&sid2=2&x=sid"));
+        assert_eq!(
+            edit("a=1&sid=9&b=2&sid", &["sid"], false).as_deref(),
+            Some("a=1&b=2")
+        );
+        assert_eq!(
+            edit("a%5B%5D=1&a[]=2&b", &["a[]"], false).as_deref(),
+            Some("b")
+        );
+        assert_eq!(
+            edit("x+y=1&x%20y=2&z", &["x y"], false).as_deref(),
+            Some("z")
+        );
+        assert_eq!(
+            edit("SID=1&sid2=2&x=sid", &["sid"], false).as_deref(),
+            Some("SID=1&sid2=2&x=sid")
+        );
         assert_eq!(edit("sid=1", &["sid"], false), None);
         assert_eq!(edit("&sid=1&", &["sid"], false), None);
         assert_eq!(edit("", &["sid"], false).as_deref(), Some(""));
+        assert_eq!(edit("&", &["sid"], true).as_deref(), Some("&"));
     }
 
     #[test]
     fn sorts_by_name_and_keeps_the_order_of_equal_names() {
-        assert_eq!(edit("b=1&a=2&b=0&a=1&a", &[], true).as_deref(), Some("a=2&a=1&a&b=1&b=0"));
+        assert_eq!(
+            edit("b=1&a=2&b=0&a=1&a", &[], true).as_deref(),
+            Some("a=2&a=1&a&b=1&b=0")
+        );
         assert_eq!(edit("ab=1&a=2", &[], true).as_deref(), Some("a=2&ab=1"));
     }
 }

@@ -39,7 +39,9 @@ impl QueueKey {
             return Err(QueueKeyError::Empty);
         }
         if input.len() > MAX_QUEUE_KEY_BYTES {
-            return Err(QueueKeyError::TooLong { length_bytes: input.len() });
+            return Err(QueueKeyError::TooLong {
+                length_bytes: input.len(),
+            });
         }
         if input.chars().any(char::is_control) {
             return Err(QueueKeyError::Control);
@@ -80,7 +82,16 @@ mod tests {
 
     #[test]
     fn keeps_every_byte_and_refuses_controls() {
-        for key in ["foo.example", "foo", "FOO", " foo", "foo ", "f.o.o", "ключ", "a/b?c"] {
+        for key in [
+            "foo.example",
+            "foo",
+            "FOO",
+            " foo",
+            "foo ",
+            "f.o.o",
+            "ключ",
+            "a/b?c",
+        ] {
             assert_eq!(QueueKey::parse(key).unwrap().as_str(), key);
         }
         assert_eq!(QueueKey::parse(""), Err(QueueKeyError::Empty));
@@ -93,6 +104,11 @@ mod tests {
     fn is_bounded() {
         // case C22
         assert!(QueueKey::parse(&"k".repeat(255)).is_ok());
-        assert_eq!(QueueKey::parse(&"k".repeat(10_000)), Err(QueueKeyError::TooLong { length_bytes: 10_000 }));
+        assert_eq!(
+            QueueKey::parse(&"k".repeat(10_000)),
+            Err(QueueKeyError::TooLong {
+                length_bytes: 10_000
+            })
+        );
     }
 }

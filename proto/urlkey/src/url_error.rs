@@ -62,7 +62,10 @@ mod tests {
     fn kinds_are_distinct_snake_case() {
         let all = [
             UrlError::Empty,
-            UrlError::TooLong { length_bytes: 9, max_bytes: 8 },
+            UrlError::TooLong {
+                length_bytes: 9,
+                max_bytes: 8,
+            },
             UrlError::UnsupportedScheme,
             UrlError::Relative,
             UrlError::InvalidHost(HostError::EmptyLabel),
@@ -72,6 +75,10 @@ mod tests {
         ];
         let kinds: std::collections::BTreeSet<_> = all.iter().map(UrlError::kind).collect();
         assert_eq!(kinds.len(), all.len());
-        assert!(kinds.iter().all(|kind| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));
+        assert!(
+            kinds
+                .iter()
+                .all(|kind| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
+        );
     }
 }

@@ -26,7 +26,24 @@ impl UrlKey {
     /// The inverse of [`UrlKey::to_bytes`].
     #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
-        let [p0, p1, p2, p3, p4, p5, p6, p7, f0, f1, f2, f3, f4, f5, f6, f7] = bytes;
+        let [
+            p0,
+            p1,
+            p2,
+            p3,
+            p4,
+            p5,
+            p6,
+            p7,
+            f0,
+            f1,
+            f2,
+            f3,
+            f4,
+            f5,
+            f6,
+            f7,
+        ] = bytes;
         Self {
             partition: PartitionHash::from_be_bytes([p0, p1, p2, p3, p4, p5, p6, p7]),
             fingerprint: Fingerprint::from_be_bytes([f0, f1, f2, f3, f4, f5, f6, f7]),
@@ -40,8 +57,13 @@ mod tests {
 
     #[test]
     fn layout_is_partition_then_fingerprint() {
-        let key = UrlKey { partition: PartitionHash(0x0102_0304_0506_0708), fingerprint: Fingerprint(0x1112_1314_1516_1718) };
-        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18];
+        let key = UrlKey {
+            partition: PartitionHash(0x0102_0304_0506_0708),
+            fingerprint: Fingerprint(0x1112_1314_1516_1718),
+        };
+        let bytes = [
+            1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,
+        ];
         assert_eq!(key.to_bytes(), bytes);
         assert_eq!(UrlKey::from_bytes(bytes), key);
     }
