@@ -1,2 +1,20 @@
-//! placeholder
-fn main() {}
+//! `escapement`: the command line. One subcommand a folder or file.
+
+mod cli;
+mod inspect;
+mod output;
+mod plan;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("escapement: {error}");
+            ExitCode::from(1)
+        }
+    }
+}

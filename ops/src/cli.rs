@@ -1,0 +1,33 @@
+//! The subcommands and how they are dispatched.
+
+use crate::output::CommandError;
+use crate::{inspect, plan};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A web-crawl frontier that keeps time.
+#[derive(Debug, Parser)]
+#[command(name = "escapement", version, about, long_about = None)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show how a URL or a robots.txt is understood.
+    Inspect(inspect::Args),
+    /// Size a crawl: rates, memory, disk, boxes.
+    Plan(plan::Args),
+}
+
+impl Cli {
+    /// Runs the chosen subcommand.
+    pub fn run(self) -> Result<ExitCode, CommandError> {
+        match self.command {
+            Command::Inspect(args) => inspect::run(args),
+            Command::Plan(args) => plan::run(&args),
+        }
+    }
+}
