@@ -1,1 +1,67 @@
-//! placeholder
+//! Replicated log: many small Raft groups over one RocksDB log, each with a synchronous state machine over one
+//! RocksDB of rows. The only crate that knows `openraft`; it knows neither URLs nor gRPC.
+//!
+//! ```text
+//! propose -> Raft -> log database (one fsync for all groups that wait) -> quorum -> apply -> state database -> reply
+//! ```
+//!
+//! - [`Engine`]: the two databases of a node, `log` (with WAL) and `state` (without), and the threads that use them.
+//! - [`Group`]: one Raft group. Proposals are fenced to a leadership; reads need proof of leadership.
+//! - [`StateMachine`]: what a user gives; entries in, rows and replies out.
+//! - [`StateDb`]: read access to rows.
+//! - [`Transport`]: messages between replicas, as opaque bytes.
+//!
+//! # Rules
+//!
+//! - No reply before the fsync of a quorum. Appends and votes of all groups that wait at the same moment go down in
+//!   one batch and one fsync.
+//! - Rows, applied index and membership go into the state in **one** batch, so an entry is never applied twice or
+//!   skipped, whatever survives of the unlogged state.
+//! - The state is flushed every 32 MiB of applied entries or 30 s; a log is purged only below the applied index that
+//!   a finished flush covers.
+//! - What blocks runs on this crate's own threads. The only blocking calls for users are [`Engine::open`],
+//!   [`Engine::close`] and the reads of [`StateDb`].
+//!
+//! # The calls of a node
+//!
+//! ```text
+//! Engine::open(options, Arc<dyn Transport>) -> Result<Arc<Engine>, OpenError>             blocking
+//! engine.create_group(GroupConfig { group_id, members, initial_rows }).await              idempotent
+//! engine.open_group(group_id, MachineFactory).await -> Result<Group, GroupError>          replays first
+//! engine.state() -> StateDb; engine.metrics() -> EngineMetrics; engine.close().await
+//!
+//! group.leadership() -> watch::Receiver<Leadership>; leadership.token() -> Option<LeadershipToken>
+//! group.submit(token, payload).await -> Result<PendingReply, ProposeError>                in log order
+//! pending.await -> Result<Reply { index, term, bytes }, ProposeError>
+//! group.propose(token, payload).await                                                     submit and wait
+//! group.confirm_leadership().await -> Result<applied index, ReadError>                    ReadIndex, shared
+//! group.wait_for_recovery(timeout).await -> Result<applied index, ReadError>
+//! group.last_received() -> Option<LastReceived>; group.status() -> GroupStatus
+//! group.flush().await; group.trigger_election().await; group.transfer_leader(to).await; group.shutdown().await
+//!
+//! state.get(key); state.multi_get(keys); state.scan(&range, limit)                        blocking
+//! state.read(|view: &StateView<'_>| ..)                                                   one consistent view
+//! ```
+
+mod errors;
+mod fault;
+mod ids;
+pub mod limits;
+mod machine;
+mod metrics;
+mod options;
+mod rows;
+mod status;
+mod transport;
+
+pub use errors::{
+    ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason, TransportError,
+};
+pub use fault::{DiskStep, FaultHook};
+pub use ids::{GroupId, Leadership, LeadershipToken, NodeId};
+pub use machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
+pub use metrics::EngineMetrics;
+pub use options::{EngineOptions, RaftTiming};
+pub use rows::{KeyRange, RowBatch, RowChange};
+pub use status::{GroupState, GroupStatus, LastReceived};
+pub use transport::{CallKind, Destination, NoTransport, ReplyStream, Transport};

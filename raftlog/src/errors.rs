@@ -1,0 +1,219 @@
+//! Errors, one enum per operation.
+
+use std::path::PathBuf;
+
+use crate::ids::{GroupId, NodeId};
+
+/// Why an engine did not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process, or another engine of this one, has the directory open.
+    #[error("{dir} is in use by another process")]
+    Locked {
+        /// The database directory.
+        dir: PathBuf,
+    },
+    /// Bytes in the middle of the log or in a table are damaged. Nothing was changed on disk. (A torn tail, which a
+    /// power cut leaves, is cut off silently: it was never acknowledged.)
+    #[error("{dir} is corrupt: {reason}")]
+    Corrupt {
+        /// The database directory.
+        dir: PathBuf,
+        /// What was found, with the file where it is known.
+        reason: String,
+    },
+    /// The directory belongs to another node.
+    #[error("{dir} belongs to node {found}, not to node {expected}")]
+    WrongNode {
+        /// The engine's directory.
+        dir: PathBuf,
+        /// The node it was created for.
+        found: NodeId,
+        /// The node that tried to open it.
+        expected: NodeId,
+    },
+    /// The directory was written by a version with another layout.
+    #[error("{dir} has layout version {found}, this program reads {expected}")]
+    WrongVersion {
+        /// The engine's directory.
+        dir: PathBuf,
+        /// Layout version on disk.
+        found: u32,
+        /// Layout version of this program.
+        expected: u32,
+    },
+    /// An option is out of its bounds.
+    #[error("option {name}: {reason}")]
+    BadOption {
+        /// The option's name.
+        name: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The disk refused.
+    #[error("{dir}: {reason}")]
+    Io {
+        /// The directory concerned.
+        dir: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+/// Why a group was not created or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum GroupError {
+    /// `create_group` was not called on this node for this id.
+    #[error("group {0} does not exist on this node")]
+    Unknown(GroupId),
+    /// The group is open already.
+    #[error("group {0} is open already")]
+    AlreadyOpen(GroupId),
+    /// The group exists with other members.
+    #[error("group {0} exists with other members")]
+    Conflict(GroupId),
+    /// The configuration is out of bounds.
+    #[error("group {group_id}: {reason}")]
+    Invalid {
+        /// The group.
+        group_id: GroupId,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The machine could not be made from the rows.
+    #[error("group {group_id}: {error}")]
+    Machine {
+        /// The group.
+        group_id: GroupId,
+        /// The factory's error.
+        error: crate::MachineError,
+    },
+    /// The log or the state could not be read or written.
+    #[error("group {group_id}: {reason}")]
+    Storage {
+        /// The group.
+        group_id: GroupId,
+        /// What failed.
+        reason: String,
+    },
+    /// The engine is closed or stopped by an I/O error.
+    #[error("{0}")]
+    Stopped(StopReason),
+}
+
+/// Why a group or an engine does not work at the moment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StopReason {
+    /// Shut down on request.
+    #[error("shut down")]
+    Shutdown,
+    /// The machine failed. Stays so until the group is opened again by a program that can apply the entry.
+    #[error("{0}")]
+    Machine(String),
+    /// There is no space left on the device. Recovers by itself when there is.
+    #[error("disk full: {0}")]
+    DiskFull(String),
+    /// The disk failed. Tried again by itself.
+    #[error("I/O error: {0}")]
+    Io(String),
+    /// The Raft instance ended for another reason. Reopened by itself.
+    #[error("raft: {0}")]
+    Raft(String),
+}
+
+/// Why a proposal has no reply.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProposeError {
+    /// This replica does not lead, or not under the token the proposal was made with. Nothing was submitted.
+    #[error("not the leader (leader: {hint:?})")]
+    NotLeader {
+        /// The leader, where it is known.
+        hint: Option<NodeId>,
+    },
+    /// The entry was submitted and may or may not become committed: the machine must recognise a repeat.
+    #[error("outcome unknown: {0}")]
+    OutcomeUnknown(String),
+    /// The group does not work. Nothing was submitted.
+    #[error("stopped: {0}")]
+    Stopped(StopReason),
+    /// Too many proposals wait already. Nothing was submitted.
+    #[error("too many proposals wait")]
+    Overloaded,
+    /// The payload is over [`MAX_PAYLOAD_BYTES`](crate::limits::MAX_PAYLOAD_BYTES). Nothing was submitted.
+    #[error("payload of {size_bytes} bytes is over the limit")]
+    TooLarge {
+        /// The payload's size.
+        size_bytes: usize,
+    },
+    /// There is too little space on the device. Nothing was submitted.
+    #[error("disk full: {0}")]
+    DiskFull(String),
+}
+
+/// Why leadership could not be confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// This replica does not lead.
+    #[error("not the leader (leader: {hint:?})")]
+    NotLeader {
+        /// The leader, where it is known.
+        hint: Option<NodeId>,
+    },
+    /// No quorum answered.
+    #[error("no quorum answered")]
+    NoQuorum,
+    /// The group does not work.
+    #[error("stopped: {0}")]
+    Stopped(StopReason),
+    /// Too many reads wait already.
+    #[error("too many reads wait")]
+    Overloaded,
+    /// It took longer than the caller allowed.
+    #[error("timed out")]
+    TimedOut,
+}
+
+/// Why a request to a group (election, transfer, flush) was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// The group does not work.
+    #[error("stopped: {0}")]
+    Stopped(StopReason),
+    /// The target of a transfer is not a voter, or is not caught up.
+    #[error("node {0} cannot take over now")]
+    BadTarget(NodeId),
+    /// This replica does not lead.
+    #[error("not the leader")]
+    NotLeader,
+}
+
+/// Why rows could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// The database is being reopened after an I/O error, or closed.
+    #[error("the state database is closed")]
+    Closed,
+    /// The database refused.
+    #[error("state database: {0}")]
+    Db(String),
+}
+
+/// Why a message did not reach another replica, or had no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// No connection: tried again with back-off.
+    #[error("unreachable: {0}")]
+    Unreachable(String),
+    /// No answer in time.
+    #[error("timed out")]
+    TimedOut,
+    /// The other side has no such group, or not yet.
+    #[error("group {0} is not open there")]
+    NoGroup(GroupId),
+    /// The message was not understood, or broke off.
+    #[error("malformed message: {0}")]
+    Malformed(String),
+    /// The other side refused or stopped.
+    #[error("remote: {0}")]
+    Remote(String),
+}

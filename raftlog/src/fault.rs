@@ -1,0 +1,27 @@
+//! Injected disk faults, for tests and drills: a hook before each step that touches the disk.
+
+use std::io;
+
+/// A step of the engine that touches the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DiskStep {
+    /// Entries, votes and log metadata of all waiting groups go into the log, before their fsync.
+    LogWrite,
+    /// The fsync that makes them durable, before anyone is told.
+    LogSync,
+    /// Rows of one `apply` go into the state database.
+    StateWrite,
+    /// The state database is flushed.
+    StateFlush,
+    /// A staged snapshot replaces a group's rows.
+    Ingest,
+    /// The databases are opened again after a failure.
+    Reopen,
+}
+
+/// Called on a storage thread before each step; an error takes the place of the step. It may block, to hold a step
+/// back.
+pub trait FaultHook: Send + Sync + 'static {
+    /// Decides about one step.
+    fn before(&self, step: DiskStep) -> io::Result<()>;
+}

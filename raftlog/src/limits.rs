@@ -1,0 +1,56 @@
+//! Every limit of this crate in one place.
+
+/// Largest payload of one proposal, in bytes. Frontier batches stay far below it; it bounds what one entry can pin
+/// in memory on every replica.
+pub const MAX_PAYLOAD_BYTES: usize = 16 * 1024 * 1024;
+
+/// Proposals of one group that may wait for their commit at the same moment.
+pub const MAX_OUTSTANDING_PROPOSALS: usize = 4096;
+
+/// Bytes of those proposals.
+pub const MAX_OUTSTANDING_BYTES: usize = 64 * 1024 * 1024;
+
+/// Reads that may wait for the same proof of leadership.
+pub const MAX_WAITING_READS: usize = 16_384;
+
+/// Entries of one group kept in memory behind what was already written, in bytes.
+pub const TAIL_CACHE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Most bytes that one fsync of the log covers; more waits for the next.
+pub const MAX_LOG_BATCH_BYTES: usize = 16 * 1024 * 1024;
+
+/// Most bytes handed to the machine in one call of `apply`, so that one state batch stays bounded.
+pub const MAX_APPLY_BYTES: usize = 4 * 1024 * 1024;
+
+/// Most entries handed to the machine in one call of `apply`.
+pub const MAX_APPLY_ENTRIES: usize = 1024;
+
+/// Entries of one append request to another replica.
+pub const MAX_APPEND_ENTRIES: u64 = 512;
+
+/// Bytes of one append request to another replica. One entry always fits, whatever its size.
+pub const MAX_APPEND_BYTES: usize = 1024 * 1024;
+
+/// Most rows that one `scan` returns, whatever its caller asks for.
+pub const MAX_SCAN_ROWS: usize = 1_000_000;
+
+/// Longest row key, in bytes.
+pub const MAX_KEY_BYTES: usize = 16 * 1024;
+
+/// Target size of one snapshot chunk, in bytes of keys and values. One row always fits.
+pub const SNAPSHOT_CHUNK_BYTES: usize = 1024 * 1024;
+
+/// Largest encoded snapshot chunk that a receiver accepts.
+pub const MAX_SNAPSHOT_CHUNK_BYTES: usize = 64 * 1024 * 1024;
+
+/// Size at which a staged snapshot file is closed and the next one begun, in bytes.
+pub const STAGED_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Ranges of one group in one snapshot.
+pub const MAX_GROUP_RANGES: usize = 256;
+
+/// Chunks of an outgoing snapshot read ahead of the transport.
+pub const SNAPSHOT_READ_AHEAD: usize = 2;
+
+/// Members of one group.
+pub const MAX_MEMBERS: usize = 64;
