@@ -1,1 +1,8 @@
-//! placeholder
+//! Tests of the whole: who may depend on whom, drills on real processes, power cuts.
+//!
+//! Everything here is one test binary, for each integration binary would link RocksDB again.
+
+#[cfg(test)]
+mod dependency_directions;
+#[cfg(test)]
+mod grouped_rocksdb;
