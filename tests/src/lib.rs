@@ -6,3 +6,5 @@
 mod dependency_directions;
 #[cfg(test)]
 mod grouped_rocksdb;
+#[cfg(test)]
+mod power_cut;
