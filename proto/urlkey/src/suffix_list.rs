@@ -4,7 +4,7 @@
 //! no rule. The shipped list has such pairs (`*.customer-oci.com` beside `*.oci.customer-oci.com`: `oci.customer-oci.com` is a
 //! suffix by the first, yet the crate answers `com`), and two sites for one name would mean two owners.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::limits::MAX_SUFFIX_LIST_BYTES;
 use crate::site::Site;
-use crate::suffix_rule::{RuleError, RuleKind, SuffixRule};
+use crate::suffix_rule::{RuleError, RuleKinds, SuffixRule};
 
 /// The list that is used until a cluster pins its own.
 const SHIPPED: &str = include_str!("../data/public_suffix_list.dat");
@@ -43,7 +43,7 @@ pub enum SuffixListError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuffixList {
     /// The rules by their labels, in A-labels.
-    rules: BTreeMap<String, BTreeSet<RuleKind>>,
+    rules: BTreeMap<String, RuleKinds>,
     /// The most labels in a rule: longer suffixes of a host need no look.
     max_labels: usize,
     digest: u64,
@@ -140,30 +140,32 @@ impl SuffixList {
         let Some(mut suffix_start) = starts.next() else {
             return 0;
         };
-        let mut previous_was_wildcard = self.has(&host[suffix_start..], RuleKind::Wildcard);
-        // One more than the longest rule has, for a wildcard reaches one label further.
+        let mut exception_start = None;
+        let mut is_under_wildcard = self.kinds(&host[suffix_start..]).wildcard;
+        // One label more than the longest rule has, for a wildcard reaches one label further.
         for start in starts.take(self.max_labels) {
-            let name = &host[start..];
-            let kinds = self.rules.get(name);
-            let has = |kind| kinds.is_some_and(|kinds| kinds.contains(&kind));
-            if has(RuleKind::Exception) {
-                // The suffix is the exception without its first label, so the site is the exception's own name.
-                return start;
+            let kinds = self.kinds(&host[start..]);
+            if kinds.exception {
+                exception_start = Some(start);
             }
-            if previous_was_wildcard || has(RuleKind::Normal) {
+            if is_under_wildcard || kinds.normal {
                 suffix_start = start;
             }
-            previous_was_wildcard = has(RuleKind::Wildcard);
+            is_under_wildcard = kinds.wildcard;
+        }
+        // An exception prevails over any rule, the longest one over others. The suffix is then the exception without its
+        // first label, so that the site is the exception's own name.
+        if let Some(start) = exception_start {
+            return start;
         }
         label_starts(&host[..suffix_start.saturating_sub(1)])
             .next()
             .unwrap_or(0)
     }
 
-    fn has(&self, name: &str, kind: RuleKind) -> bool {
-        self.rules
-            .get(name)
-            .is_some_and(|kinds| kinds.contains(&kind))
+    /// The rules for exactly this name.
+    fn kinds(&self, name: &str) -> RuleKinds {
+        self.rules.get(name).copied().unwrap_or_default()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use url::Host;
 
+use crate::host_name::check_domain;
+
 /// What a rule says of the names that end in its labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RuleKind {
     /// `co.uk`: the name is a suffix.
     Normal,
@@ -11,6 +13,24 @@ pub(crate) enum RuleKind {
     Wildcard,
     /// `!www.ck`: the name is no suffix, against the wildcard above it.
     Exception,
+}
+
+/// Which rules a list has for one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RuleKinds {
+    pub(crate) normal: bool,
+    pub(crate) wildcard: bool,
+    pub(crate) exception: bool,
+}
+
+impl RuleKinds {
+    pub(crate) fn insert(&mut self, kind: RuleKind) {
+        match kind {
+            RuleKind::Normal => self.normal = true,
+            RuleKind::Wildcard => self.wildcard = true,
+            RuleKind::Exception => self.exception = true,
+        }
+    }
 }
 
 /// Why a rule of a suffix list was refused.
@@ -51,12 +71,10 @@ impl SuffixRule {
         }
         // The same conversion that hosts go through, so that both sides compare A-labels.
         let name = match Host::parse(labels) {
-            Ok(Host::Domain(name)) => name,
+            // A trailing dot is no part of a rule.
+            Ok(Host::Domain(name)) if check_domain(&name) == Ok(&name) => name,
             _ => return Err(RuleError::NotADomain),
         };
-        if name.split('.').any(str::is_empty) {
-            return Err(RuleError::NotADomain);
-        }
         if kind == RuleKind::Exception && !name.contains('.') {
             return Err(RuleError::Exception);
         }
