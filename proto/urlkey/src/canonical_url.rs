@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::canonicalizer::{canonical_text, parse_text};
 use crate::host_name::HostName;
+use crate::limits::HARD_MAX_URL_BYTES;
 use crate::url_error::UrlError;
 
 /// A URL in canonical form: ASCII, `scheme://host[:port]/path[?query]`, scheme http or https, no user information, no
@@ -14,18 +15,19 @@ use crate::url_error::UrlError;
 pub struct CanonicalUrl(String);
 
 impl CanonicalUrl {
-    /// The check a node makes on receipt: takes what is already canonical and fits, refuses the rest. Knows no per-crawl
-    /// option, since what those give is canonical as well.
+    /// The check a node makes on receipt: takes what is already canonical and fits, refuses the rest. Knows no
+    /// per-crawl option, since what those give is canonical as well.
     ///
     /// # Errors
     ///
     /// [`UrlError::NotCanonical`] for another spelling of a good URL, else what is wrong with it.
     pub fn verify(input: &str, max_length_bytes: usize) -> Result<Self, UrlError> {
+        let max_bytes = max_length_bytes.min(HARD_MAX_URL_BYTES);
         // First, so that a long text costs nothing.
-        if input.len() > max_length_bytes {
+        if input.len() > max_bytes {
             return Err(UrlError::TooLong {
                 length_bytes: input.len(),
-                max_bytes: max_length_bytes,
+                max_bytes,
             });
         }
         let canonical = canonical_text(&parse_text(input)?)?;
@@ -234,5 +236,12 @@ mod tests {
         };
         assert_eq!(CanonicalUrl::verify(&long, long.len() - 1), Err(error));
         assert!(CanonicalUrl::verify(&long, long.len()).is_ok());
+        let too_long = format!("http://example.com/{}", "a".repeat(8_192));
+        assert_eq!(
+            CanonicalUrl::verify(&too_long, usize::MAX)
+                .unwrap_err()
+                .kind(),
+            "too_long"
+        );
     }
 }

@@ -19,10 +19,11 @@ pub const CANONICALIZER_VERSION: u32 = 1;
 
 /// Brings URLs into canonical form, by the rules that all share and the options of one crawl:
 ///
-/// - parse as WHATWG does: blanks at both ends and TAB, LF, CR anywhere vanish, `\` is a slash in the path, dot segments
-///   (`%2e` as well) are resolved, hosts are decoded and become lower-case A-labels or addresses;
+/// - parse as WHATWG does: blanks at both ends and TAB, LF, CR anywhere vanish, `\` is a slash in the path, dot
+///   segments (`%2e` as well) are resolved, hosts are decoded and become lower-case A-labels or addresses;
 /// - http and https only; fragment and user information go, as does the scheme's own default port;
-/// - one trailing dot of the host goes; empty or over-long labels, names that no resolver takes and port 0 are refused;
+/// - one trailing dot of the host goes; empty or over-long labels, names that no resolver takes and port 0 are
+///   refused;
 /// - percent-encoding in one form: unreserved decoded, other hex upper-case, what may not stand encoded;
 /// - path case, `//`, the query's order, an empty query (`?`) and a `%` that starts no triplet stay.
 #[derive(Debug, Clone, Default)]
@@ -66,8 +67,8 @@ impl Canonicalizer {
         self.canonicalize_url(&parse_text(input)?)
     }
 
-    /// Resolves a reference, relative or whole, against the URL of the page that holds it (RFC 3986 section 5.2 as WHATWG
-    /// does it) and canonicalises the result.
+    /// Resolves a reference, relative or whole, against the URL of the page that holds it (RFC 3986 section 5.2
+    /// as WHATWG does it) and canonicalises the result.
     ///
     /// # Errors
     ///

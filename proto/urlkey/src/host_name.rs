@@ -32,9 +32,9 @@ pub enum HostError {
     NotCanonical,
 }
 
-/// A canonical host: lower-case A-labels without a trailing dot, a dotted IPv4 address, or an IPv6 address in brackets in
-/// the form of RFC 5952. No port: the clock is per host name, across ports and crawls. At most 253 bytes, labels of at
-/// most 63 bytes, none empty.
+/// A canonical host: lower-case A-labels without a trailing dot, a dotted IPv4 address, or an IPv6 address in
+/// brackets in the form of RFC 5952. No port: the clock is per host name, across ports and crawls. At most 253
+/// bytes, labels of at most 63 bytes, none empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostName(String);
 

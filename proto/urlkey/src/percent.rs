@@ -6,11 +6,12 @@
 //!   (section 6.2.2.1) and the triplet stays, so that reserved characters and their escapes remain two things (section 2.2);
 //! - what is neither reserved nor unreserved may not stand and is encoded: the parser leaves `^`, `|` and, in queries,
 //!   `\`, `` ` ``, `{` and `}`;
-//! - a `%` that starts no triplet stays as it is. A decoded character must not complete one: `%%32e` would become `%2e`,
-//!   which means another thing and would be decoded next time. So a hex digit behind such a `%` stays encoded.
+//! - a `%` that starts no triplet stays as it is. A decoded character must not complete one: `%%32e` would
+//!   become `%2e`, which means another thing and would be decoded next time. So a hex digit behind such a `%`
+//!   stays encoded.
 //!
-//! Dot segments cannot appear by decoding: the parser has already taken `%2e` for a dot, and a segment that has another
-//! character keeps it.
+//! Dot segments cannot appear by decoding: the parser has already taken `%2e` for a dot, and a segment that has
+//! another character keeps it.
 
 /// Whether output ends in a `%` that starts no triplet.
 #[derive(Clone, Copy, PartialEq)]

@@ -23,8 +23,8 @@ pub enum QueueKeyError {
 }
 
 /// The label of a queue: the host by default, or any text that a client chooses: 1 to 255 bytes, no control
-/// characters. Taken byte for byte: nothing is trimmed, folded or cut, so two texts are never one key. Ownership and clock
-/// follow the URL's host whatever the label says.
+/// characters. Taken byte for byte: nothing is trimmed, folded or cut, so two texts are never one key.
+/// Ownership and clock follow the URL's host whatever the label says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueKey(String);
 

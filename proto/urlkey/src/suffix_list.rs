@@ -1,8 +1,9 @@
 //! The Public Suffix List: which part of a host name one owner has registered.
 //!
-//! Why not the `publicsuffix` crate: its walk never returns to a wildcard once it has taken a more exact label that ends in
-//! no rule. The shipped list has such pairs (`*.customer-oci.com` beside `*.oci.customer-oci.com`: `oci.customer-oci.com` is a
-//! suffix by the first, yet the crate answers `com`), and two sites for one name would mean two owners.
+//! Why not the `publicsuffix` crate: its walk never returns to a wildcard once it has taken a more exact label
+//! that ends in no rule. The shipped list has such pairs (`*.customer-oci.com` beside `*.oci.customer-oci.com`:
+//! `oci.customer-oci.com` is a suffix by the first, yet the crate answers `com`), and two sites for one name
+//! would mean two owners.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -153,8 +154,8 @@ impl SuffixList {
             }
             is_under_wildcard = kinds.wildcard;
         }
-        // An exception prevails over any rule, the longest one over others. The suffix is then the exception without its
-        // first label, so that the site is the exception's own name.
+        // An exception prevails over any rule, the longest one over others. The suffix is then the exception
+        // without its first label, so that the site is the exception's own name.
         if let Some(start) = exception_start {
             return start;
         }

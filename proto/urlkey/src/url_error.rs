@@ -2,14 +2,15 @@
 
 use crate::host_name::HostError;
 
-/// Why a URL was refused. Neither the variants nor their texts hold any part of the input, so that user information and
-/// other secrets in a refused URL never reach a log.
+/// Why a URL was refused. Neither the variants nor their texts hold any part of the input, so that user
+/// information and other secrets in a refused URL never reach a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Nothing is left after the blanks at both ends.
     #[error("the URL is empty")]
     Empty,
-    /// Longer than the limit of the crawl (of the canonical form) or than any text that is looked at. A URL is never cut.
+    /// Longer than the limit of the crawl (of the canonical form) or than any text that is looked at. A URL is
+    /// never cut.
     #[error("the URL has {length_bytes} bytes, more than {max_bytes}")]
     TooLong {
         /// What it has, in bytes.
