@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{inspect, plan};
+use crate::{fakeweb, inspect, plan};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -16,6 +16,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Serve a deterministic fake web on loopback that logs each arrival.
+    Fakeweb(fakeweb::Args),
     /// Show how a URL or a robots.txt is understood.
     Inspect(inspect::Args),
     /// Size a crawl: rates, memory, disk, boxes.
@@ -26,6 +28,7 @@ impl Cli {
     /// Runs the chosen subcommand.
     pub fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
+            Command::Fakeweb(args) => fakeweb::run(&args),
             Command::Inspect(args) => inspect::run(args),
             Command::Plan(args) => plan::run(&args),
         }

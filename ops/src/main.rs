@@ -1,9 +1,11 @@
 //! `escapement`: the command line. One subcommand a folder or file.
 
 mod cli;
+mod fakeweb;
 mod inspect;
 mod output;
 mod plan;
+mod signals;
 
 use clap::Parser;
 use std::process::ExitCode;
