@@ -63,5 +63,9 @@ impl CallError {
 }
 
 fn hint(address: &str) -> String {
-    if address.is_empty() { String::new() } else { format!("; try {address}") }
+    if address.is_empty() {
+        String::new()
+    } else {
+        format!("; try {address}")
+    }
 }

@@ -9,7 +9,10 @@ use proto::frontier_v1 as pb;
 #[async_trait::async_trait]
 pub trait Frontier: Send + Sync + 'static {
     /// Offers items to the shard that owns them.
-    async fn discover(&self, request: pb::DiscoverRequest) -> Result<pb::DiscoverResponse, CallError>;
+    async fn discover(
+        &self,
+        request: pb::DiscoverRequest,
+    ) -> Result<pb::DiscoverResponse, CallError>;
     /// Asks for leases; waits up to the request's `wait_ms`.
     async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError>;
     /// Closes leases.
@@ -17,17 +20,30 @@ pub trait Frontier: Send + Sync + 'static {
     /// Gives back leases that were not started.
     async fn release(&self, request: pb::ReleaseRequest) -> Result<pb::ReleaseResponse, CallError>;
     /// A robots.txt body by digest.
-    async fn robots_body(&self, request: pb::RobotsBodyRequest) -> Result<pb::RobotsBodyResponse, CallError>;
+    async fn robots_body(
+        &self,
+        request: pb::RobotsBodyRequest,
+    ) -> Result<pb::RobotsBodyResponse, CallError>;
     /// Creates or changes a policy on one shard.
-    async fn set_policy(&self, request: pb::SetPolicyRequest) -> Result<pb::SetPolicyResponse, CallError>;
+    async fn set_policy(
+        &self,
+        request: pb::SetPolicyRequest,
+    ) -> Result<pb::SetPolicyResponse, CallError>;
     /// One slice of a removal.
     async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError>;
     /// What is known of one URL.
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError>;
     /// What is known of one host.
-    async fn get_host(&self, request: pb::GetHostRequest) -> Result<pb::GetHostResponse, CallError>;
+    async fn get_host(&self, request: pb::GetHostRequest)
+    -> Result<pb::GetHostResponse, CallError>;
     /// Counters of one shard.
-    async fn shard_status(&self, request: pb::ShardStatusRequest) -> Result<pb::ShardStatusResponse, CallError>;
+    async fn shard_status(
+        &self,
+        request: pb::ShardStatusRequest,
+    ) -> Result<pb::ShardStatusResponse, CallError>;
     /// Shards, ranges, leaders, identity.
-    async fn shard_map(&self, request: pb::ShardMapRequest) -> Result<pb::ShardMapResponse, CallError>;
+    async fn shard_map(
+        &self,
+        request: pb::ShardMapRequest,
+    ) -> Result<pb::ShardMapResponse, CallError>;
 }

@@ -1,0 +1,219 @@
+//! A frontier in another process, over gRPC.
+
+use std::future::Future;
+use std::time::Duration;
+
+use crate::limits::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES};
+use crate::{CallError, Frontier};
+use pb::frontier_client::FrontierClient;
+use proto::frontier_v1 as pb;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Response, Status};
+
+/// Why a frontier's address was not taken.
+#[derive(Debug, thiserror::Error)]
+#[error("{address} is not an address: {reason}")]
+pub struct AddressError {
+    /// What was given.
+    pub address: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A frontier in another process. One connection, opened at the first call and again after it broke; calls share it.
+#[derive(Clone, Debug)]
+pub struct GrpcFrontier {
+    client: FrontierClient<Channel>,
+    address: String,
+    timeout_ms: u64,
+}
+
+impl GrpcFrontier {
+    /// A frontier at `host:port`, or at a whole `http://` URI. Does not connect yet.
+    ///
+    /// # Errors
+    ///
+    /// The address is malformed.
+    pub fn new(address: &str) -> Result<Self, AddressError> {
+        let uri = if address.contains("://") {
+            address.to_owned()
+        } else {
+            format!("http://{address}")
+        };
+        let endpoint = Endpoint::from_shared(uri)
+            .map_err(|error| AddressError {
+                address: address.to_owned(),
+                reason: error.to_string(),
+            })?
+            .connect_timeout(Duration::from_millis(CONNECT_TIMEOUT_MS))
+            .http2_keep_alive_interval(Duration::from_secs(10))
+            .keep_alive_timeout(Duration::from_secs(10))
+            .initial_stream_window_size(4 << 20)
+            .initial_connection_window_size(16 << 20)
+            .tcp_nodelay(true);
+        let client = FrontierClient::new(endpoint.connect_lazy())
+            .max_decoding_message_size(MESSAGE_SIZE_BYTES)
+            .max_encoding_message_size(MESSAGE_SIZE_BYTES);
+        Ok(Self {
+            client,
+            address: address.to_owned(),
+            timeout_ms: CALL_TIMEOUT_MS,
+        })
+    }
+
+    /// With another time limit of a call, its asked wait apart, ms.
+    #[must_use]
+    pub const fn with_timeout_ms(mut self, timeout_ms: u64) -> Self {
+        self.timeout_ms = timeout_ms;
+        self
+    }
+
+    /// The address it was made with.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Makes a request with a deadline that both sides know, and waits no longer than that.
+    async fn call<T, R, F, Fut>(&self, message: T, wait_ms: u64, send: F) -> Result<R, CallError>
+    where
+        F: FnOnce(FrontierClient<Channel>, Request<T>) -> Fut,
+        Fut: Future<Output = Result<Response<R>, Status>>,
+    {
+        let limit = Duration::from_millis(self.timeout_ms.saturating_add(wait_ms));
+        let mut request = Request::new(message);
+        request.set_timeout(limit);
+        match tokio::time::timeout(limit, send(self.client.clone(), request)).await {
+            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Err(status)) => Err(status.into()),
+            Err(_) => Err(CallError::Unavailable {
+                reason: format!(
+                    "no answer from {} in {} ms",
+                    self.address,
+                    limit.as_millis()
+                ),
+                retry_after_ms: 0,
+            }),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Frontier for GrpcFrontier {
+    async fn discover(
+        &self,
+        request: pb::DiscoverRequest,
+    ) -> Result<pb::DiscoverResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.discover(r).await })
+            .await
+    }
+
+    async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError> {
+        let wait_ms = request.wait_ms;
+        self.call(request, wait_ms, |mut c, r| async move { c.lease(r).await })
+            .await
+    }
+
+    async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.report(r).await })
+            .await
+    }
+
+    async fn release(&self, request: pb::ReleaseRequest) -> Result<pb::ReleaseResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.release(r).await })
+            .await
+    }
+
+    async fn robots_body(
+        &self,
+        request: pb::RobotsBodyRequest,
+    ) -> Result<pb::RobotsBodyResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.robots_body(r).await })
+            .await
+    }
+
+    async fn set_policy(
+        &self,
+        request: pb::SetPolicyRequest,
+    ) -> Result<pb::SetPolicyResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.set_policy(r).await })
+            .await
+    }
+
+    async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.remove(r).await })
+            .await
+    }
+
+    async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.get_url(r).await })
+            .await
+    }
+
+    async fn get_host(
+        &self,
+        request: pb::GetHostRequest,
+    ) -> Result<pb::GetHostResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.get_host(r).await })
+            .await
+    }
+
+    async fn shard_status(
+        &self,
+        request: pb::ShardStatusRequest,
+    ) -> Result<pb::ShardStatusResponse, CallError> {
+        self.call(
+            request,
+            0,
+            |mut c, r| async move { c.shard_status(r).await },
+        )
+        .await
+    }
+
+    async fn shard_map(
+        &self,
+        request: pb::ShardMapRequest,
+    ) -> Result<pb::ShardMapResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.shard_map(r).await })
+            .await
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_dead_address_is_unavailable_and_a_bad_one_is_named() {
+        assert!(
+            GrpcFrontier::new("http://a b")
+                .unwrap_err()
+                .to_string()
+                .contains("a b")
+        );
+        // Bound and closed again: nobody listens there.
+        let address = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let frontier = GrpcFrontier::new(&address.to_string()).unwrap();
+        let error = frontier
+            .shard_map(pb::ShardMapRequest {})
+            .await
+            .unwrap_err();
+        assert!(matches!(error, CallError::Unavailable { .. }), "{error}");
+        assert!(error.is_retryable());
+    }
+
+    #[tokio::test]
+    async fn a_silent_peer_costs_no_more_than_the_deadline() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let frontier = GrpcFrontier::new(&address).unwrap().with_timeout_ms(50);
+        let error = frontier
+            .shard_map(pb::ShardMapRequest {})
+            .await
+            .unwrap_err();
+        assert!(matches!(error, CallError::Unavailable { .. }), "{error}");
+    }
+}

@@ -1,0 +1,225 @@
+//! Tests of `offer`: batching, order, retries, what is final and what is not.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use super::*;
+use crate::testing::{Scripted, all, link, map};
+use crate::{Frontier, Peer, RouterOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use urlkey::SuffixList;
+
+async fn router(frontier: &Arc<Scripted>) -> Router {
+    let options = RouterOptions {
+        retry_pause_ms: (1, 4),
+        ..RouterOptions::new(SuffixList::shipped())
+    };
+    Router::connect(
+        vec![Peer::local(Arc::clone(frontier) as Arc<dyn Frontier>)],
+        options,
+    )
+    .await
+    .unwrap()
+}
+
+fn codes(offered: &Offered) -> Vec<Code> {
+    offered
+        .results
+        .iter()
+        .map(|r| {
+            r.as_ref()
+                .map_or(Code::Unspecified, pb::DiscoverResult::code)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn batches_go_by_owner_within_the_limits_and_answers_keep_the_order() {
+    let frontier = Arc::new(Scripted::new(&[(1, 0, 9), (2, 10, u64::MAX)], |request| {
+        Ok(all(
+            request,
+            if request.shard == 1 {
+                Code::New
+            } else {
+                Code::Known
+            },
+        ))
+    }));
+    let router = router(&frontier).await;
+    let items: Vec<_> = (0..2_500)
+        .map(|i| link(if i % 5 == 0 { 20 } else { i % 10 }, "http://a.example/"))
+        .collect();
+    let offered = router.offer(items).await;
+    let expected: Vec<_> = (0..2_500)
+        .map(|i| if i % 5 == 0 { Code::Known } else { Code::New })
+        .collect();
+    assert_eq!(codes(&offered), expected);
+    assert!(offered.undelivered.is_empty());
+    let mut sizes: Vec<_> = frontier
+        .asked
+        .lock()
+        .iter()
+        .map(|r| (r.shard, r.items.len()))
+        .collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [(1, 976), (1, 1_024), (2, 500)]);
+}
+
+#[tokio::test]
+async fn a_batch_stays_under_four_mebibytes() {
+    let frontier = Arc::new(Scripted::new(&[(1, 0, u64::MAX)], |r| {
+        Ok(all(r, Code::New))
+    }));
+    let router = router(&frontier).await;
+    let long = format!("http://a.example/{}", "x".repeat(8_000));
+    let offered = router
+        .offer((0..1_024).map(|_| link(1, &long)).collect())
+        .await;
+    assert!(offered.undelivered.is_empty());
+    let asked = frontier.asked.lock();
+    assert_eq!(asked.len(), 2);
+    assert!(
+        asked
+            .iter()
+            .all(|request| request.encoded_len() <= DISCOVER_SIZE_BYTES)
+    );
+}
+
+// case B17: a put is idempotent and retried; what failed once is delivered, and nothing is reported twice.
+#[tokio::test]
+async fn what_fails_is_tried_again_until_it_is_answered() {
+    let calls = AtomicUsize::new(0);
+    let frontier = Arc::new(Scripted::new(&[(1, 0, u64::MAX)], move |r| {
+        if calls.fetch_add(1, Ordering::Relaxed) % 3 == 2 {
+            Ok(all(r, Code::New))
+        } else {
+            Err(CallError::Unavailable {
+                reason: "no quorum".into(),
+                retry_after_ms: 0,
+            })
+        }
+    }));
+    let router = Arc::new(router(&frontier).await);
+    let clients = (0..8).map(|client| {
+        let router = Arc::clone(&router);
+        async move {
+            router
+                .offer(
+                    (0..250)
+                        .map(|i| link(i, &format!("http://c{client}.example/{i}")))
+                        .collect(),
+                )
+                .await
+        }
+    });
+    for offered in futures::future::join_all(clients).await {
+        assert!(offered.undelivered.is_empty());
+        assert_eq!(codes(&offered), vec![Code::New; 250]);
+    }
+}
+
+// case L23: an error that shows the map behind leads to one refresh and the right owner, with pauses between.
+#[tokio::test]
+async fn a_map_that_is_behind_is_refreshed() {
+    let frontier = Arc::new(Scripted::new(
+        &[(1, 0, u64::MAX)],
+        |request| match request.shard {
+            1 => Ok(all(request, Code::WrongShard)),
+            2 => Err(CallError::WrongShard { map_version: 3 }),
+            _ => Ok(all(request, Code::New)),
+        },
+    ));
+    let router = router(&frontier).await;
+    *frontier.map.lock() = map(2, &[(2, 0, u64::MAX)]);
+    let offer = router.offer(vec![link(5, "http://a.example/")]);
+    let (offered, ()) = tokio::join!(offer, async {
+        while !frontier
+            .asked
+            .lock()
+            .iter()
+            .any(|request| request.shard == 2)
+        {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        *frontier.map.lock() = map(3, &[(3, 0, u64::MAX)]);
+    });
+    assert_eq!(codes(&offered), [Code::New]);
+    assert_eq!(router.map_version(), 3);
+}
+
+#[tokio::test]
+async fn the_deadline_gives_back_what_was_not_delivered() {
+    let frontier = Arc::new(Scripted::new(
+        &[(1, 0, 9), (2, 10, 19)],
+        |request| match request.shard {
+            1 => Ok(all(request, Code::New)),
+            _ => Err(CallError::Unavailable {
+                reason: "dead".into(),
+                retry_after_ms: 0,
+            }),
+        },
+    ));
+    let router = router(&frontier).await;
+    // One is delivered, one's owner is dead, one has no owner at all.
+    let items = vec![
+        link(15, "http://b.example/"),
+        link(5, "http://a.example/"),
+        link(99, "http://c.example/"),
+    ];
+    let offered = router
+        .offer_within(items.clone(), Duration::from_millis(30))
+        .await;
+    assert_eq!(
+        codes(&offered),
+        [Code::Unspecified, Code::New, Code::Unspecified]
+    );
+    assert_eq!(offered.undelivered, [items[0].clone(), items[2].clone()]);
+}
+
+#[tokio::test]
+async fn a_bad_item_is_refused_alone() {
+    let frontier = Arc::new(Scripted::new(&[(1, 0, u64::MAX)], |request| {
+        let bad = request
+            .items
+            .iter()
+            .position(|item| matches!(&item.item, Some(Item::Link(l)) if l.url.is_empty()));
+        match bad {
+            Some(index) => Err(CallError::Invalid {
+                index: u32::try_from(index).unwrap(),
+                reason: "no url".into(),
+            }),
+            None => Ok(all(request, Code::New)),
+        }
+    }));
+    let router = router(&frontier).await;
+    let items = vec![
+        link(1, "http://a.example/"),
+        link(1, ""),
+        pb::DiscoverItem { item: None },
+    ];
+    assert_eq!(
+        codes(&router.offer(items).await),
+        [Code::New, Code::Refused, Code::Refused]
+    );
+}
+
+#[tokio::test]
+async fn batches_shrink_when_the_owner_says_they_are_too_large() {
+    let frontier = Arc::new(Scripted::new(&[(1, 0, u64::MAX)], |request| {
+        let value = request.items.len() as u64;
+        if value > 100 {
+            Err(CallError::OverLimit {
+                limit: "items".into(),
+                value,
+                max: 100,
+                retry_after_ms: 0,
+            })
+        } else {
+            Ok(all(request, Code::New))
+        }
+    }));
+    let router = router(&frontier).await;
+    let offered = router
+        .offer((0..1_000).map(|i| link(i, "http://a.example/")).collect())
+        .await;
+    assert_eq!(codes(&offered), vec![Code::New; 1_000]);
+}

@@ -1,0 +1,99 @@
+//! A frontier that is a whole cluster: each call goes to its shard's leader.
+
+use std::sync::Arc;
+
+use crate::{CallError, Frontier, Router};
+use proto::frontier_v1 as pb;
+
+/// A [`Frontier`] over a [`Router`]: sends each call to the leader of the shard that it names.
+#[derive(Clone)]
+pub struct RoutedFrontier(Arc<Router>);
+
+impl RoutedFrontier {
+    /// Over a router.
+    pub const fn new(router: Arc<Router>) -> Self {
+        Self(router)
+    }
+}
+
+/// One routed call: the request is cloned for each try.
+macro_rules! routed {
+    ($self:ident, $request:ident, $method:ident) => {
+        $self
+            .0
+            .call($request.shard, |frontier| {
+                let request = $request.clone();
+                Box::pin(async move { frontier.$method(request).await })
+            })
+            .await
+    };
+}
+
+#[async_trait::async_trait]
+impl Frontier for RoutedFrontier {
+    async fn discover(
+        &self,
+        request: pb::DiscoverRequest,
+    ) -> Result<pb::DiscoverResponse, CallError> {
+        routed!(self, request, discover)
+    }
+
+    async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError> {
+        routed!(self, request, lease)
+    }
+
+    async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
+        routed!(self, request, report)
+    }
+
+    async fn release(&self, request: pb::ReleaseRequest) -> Result<pb::ReleaseResponse, CallError> {
+        routed!(self, request, release)
+    }
+
+    async fn robots_body(
+        &self,
+        request: pb::RobotsBodyRequest,
+    ) -> Result<pb::RobotsBodyResponse, CallError> {
+        routed!(self, request, robots_body)
+    }
+
+    async fn set_policy(
+        &self,
+        request: pb::SetPolicyRequest,
+    ) -> Result<pb::SetPolicyResponse, CallError> {
+        routed!(self, request, set_policy)
+    }
+
+    async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError> {
+        routed!(self, request, remove)
+    }
+
+    async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
+        routed!(self, request, get_url)
+    }
+
+    async fn get_host(
+        &self,
+        request: pb::GetHostRequest,
+    ) -> Result<pb::GetHostResponse, CallError> {
+        routed!(self, request, get_host)
+    }
+
+    async fn shard_status(
+        &self,
+        request: pb::ShardStatusRequest,
+    ) -> Result<pb::ShardStatusResponse, CallError> {
+        routed!(self, request, shard_status)
+    }
+
+    async fn shard_map(
+        &self,
+        _request: pb::ShardMapRequest,
+    ) -> Result<pb::ShardMapResponse, CallError> {
+        Ok(pb::ShardMapResponse {
+            version: self.0.map_version(),
+            shards: self.0.shards(),
+            identity: Some(self.0.identity()),
+        })
+    }
+}
