@@ -1,0 +1,355 @@
+//! Appending to segments: one fsync a run of records, rotation between records, and what happens when the disk refuses.
+//!
+//! The active segment is good up to its mark's end, which is synced and indexed. A run is written beyond it, synced, indexed, and
+//! only then does the mark move. When a step fails, nobody is told "stored", and
+//!
+//! - after a failed **write** (or index batch) the file is cut back to the mark, at once or before the next run;
+//! - after a failed **sync** the file is never written again, for the system may have dropped the bytes and may call the next sync of
+//!   them a success. It is cut and sealed at the mark, and the run is written once more, into a new segment.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::digest::Digest;
+use crate::disk::{Disk, is_full};
+use crate::error::PutError;
+use crate::index::{Index, IndexError, Mark, Row};
+use crate::page::Place;
+use crate::prepare::ReadyRecord;
+use crate::segment;
+use crate::warc::{GROUP_START_OFFSET, RecordIds, RecordType, WarcInfo};
+
+/// What a journal needs to know of its store.
+pub(crate) struct JournalSettings {
+    pub(crate) dir: PathBuf,
+    pub(crate) segment_max_size_bytes: u64,
+    pub(crate) index_flush_size_bytes: u64,
+    pub(crate) index_flush_interval: Duration,
+    pub(crate) compression_level: u32,
+    pub(crate) software: String,
+    pub(crate) store_id: [u8; 16],
+}
+
+/// The segment that is appended to.
+pub(crate) struct Active {
+    pub(crate) number: u32,
+    pub(crate) file: File,
+    pub(crate) mark: Mark,
+    /// Bytes may lie beyond the mark: cut before writing.
+    dirty: bool,
+}
+
+/// See the module.
+pub(crate) struct Journal<D> {
+    disk: D,
+    settings: JournalSettings,
+    index: Arc<Index>,
+    ids: Arc<RecordIds>,
+    active: Option<Active>,
+    /// A segment that gets no more records and is not yet sealed in the index.
+    retired: Option<(u32, Mark)>,
+    next_number: u32,
+    unflushed_bytes: u64,
+    flush_at: Option<Instant>,
+    fsyncs: Arc<AtomicU64>,
+}
+
+/// A run was not stored.
+#[derive(Debug, Clone)]
+pub(crate) struct AppendError {
+    full: bool,
+    what: String,
+}
+
+enum Failure {
+    /// The segment can be cut and used again.
+    Cut(AppendError),
+    /// The segment cannot be trusted beyond its mark any more.
+    Sync(AppendError),
+}
+
+impl Active {
+    pub(crate) fn new(number: u32, file: File, mark: Mark) -> Active {
+        Active {
+            number,
+            file,
+            mark,
+            dirty: false,
+        }
+    }
+}
+
+impl<D: Disk> Journal<D> {
+    pub(crate) fn new(
+        disk: D,
+        settings: JournalSettings,
+        index: Arc<Index>,
+        ids: Arc<RecordIds>,
+        fsyncs: Arc<AtomicU64>,
+    ) -> Journal<D> {
+        let (active, retired, flush_at) = (None, None, None);
+        Journal {
+            disk,
+            settings,
+            index,
+            ids,
+            active,
+            retired,
+            next_number: 1,
+            unflushed_bytes: 0,
+            flush_at,
+            fsyncs,
+        }
+    }
+
+    /// Goes on where recovery ended.
+    pub(crate) fn resume(&mut self, active: Option<Active>, next_number: u32) {
+        self.active = active;
+        self.next_number = next_number;
+    }
+
+    pub(crate) fn disk(&self) -> &D {
+        &self.disk
+    }
+
+    /// Makes sure that the first of these records has a segment, and says how many of them fit there.
+    pub(crate) fn make_room(
+        &mut self,
+        sizes_bytes: impl Iterator<Item = u64>,
+    ) -> Result<usize, AppendError> {
+        let mut sizes_bytes = sizes_bytes.peekable();
+        let first_bytes = sizes_bytes.peek().copied().unwrap_or(0);
+        let max_bytes = self.settings.segment_max_size_bytes;
+        // A segment that has only its warcinfo takes any record, or a large one would never find a place.
+        let is_fit = |mark: &Mark| mark.records <= 1 || mark.end_bytes + first_bytes <= max_bytes;
+        if self
+            .active
+            .as_ref()
+            .is_some_and(|active| !is_fit(&active.mark))
+        {
+            self.retire();
+        }
+        let mut end_bytes = self.active()?.mark.end_bytes;
+        let mut count = 0;
+        for size_bytes in sizes_bytes {
+            end_bytes += size_bytes;
+            if count > 0 && end_bytes > max_bytes {
+                break;
+            }
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Makes these records durable and known, all or none.
+    pub(crate) fn append(&mut self, run: &[&ReadyRecord]) -> Result<Vec<Place>, AppendError> {
+        let outcome = match self.append_once(run) {
+            Err(Failure::Sync(error)) => {
+                tracing::error!(error = %error.what, "fsync failed; writing the same records to a new segment");
+                self.retire();
+                self.append_once(run)
+            }
+            outcome => outcome,
+        };
+        match outcome {
+            Ok(places) => Ok(places),
+            Err(Failure::Cut(error)) => Err(error),
+            Err(Failure::Sync(error)) => {
+                self.retire();
+                Err(error)
+            }
+        }
+    }
+
+    fn append_once(&mut self, run: &[&ReadyRecord]) -> Result<Vec<Place>, Failure> {
+        self.active().map_err(Failure::Cut)?;
+        let Some(active) = self.active.as_mut() else {
+            return Err(Failure::Cut(AppendError {
+                full: false,
+                what: "open a segment".to_owned(),
+            }));
+        };
+        if active.dirty {
+            cut(&self.disk, active).map_err(Failure::Cut)?;
+        }
+        let (bytes, places, mark) = lay_out(run, active);
+        // From here on the file may hold more than its mark says.
+        active.dirty = true;
+        if let Err(error) = self.disk.append(&mut active.file, &bytes) {
+            let error = failed("write", active.number, &error);
+            // The space is needed; if cutting fails, the next run tries again.
+            let _ = cut(&self.disk, active);
+            return Err(Failure::Cut(error));
+        }
+        self.fsyncs.fetch_add(1, Ordering::Relaxed);
+        self.disk
+            .sync_data(&active.file)
+            .map_err(|error| Failure::Sync(failed("sync", active.number, &error)))?;
+        if let Err(error) = self.index.commit(rows(run, &places), active.number, mark) {
+            let _ = cut(&self.disk, active);
+            return Err(Failure::Cut(error.into()));
+        }
+        active.mark = mark;
+        active.dirty = false;
+        self.unflushed_bytes += bytes.len() as u64;
+        self.flush_at
+            .get_or_insert_with(|| Instant::now() + self.settings.index_flush_interval);
+        if self.unflushed_bytes >= self.settings.index_flush_size_bytes {
+            self.flush_index();
+        }
+        Ok(places)
+    }
+
+    /// When the index must be flushed, if anything changed.
+    pub(crate) fn flush_at(&self) -> Option<Instant> {
+        self.flush_at
+    }
+
+    /// Starts a flush of the index. If it fails, only a later opening reads more; the next flush tries again.
+    pub(crate) fn flush_index(&mut self) {
+        if let Err(error) = self.index.start_flush() {
+            tracing::warn!(%error, "cannot flush the page index");
+        }
+        self.unflushed_bytes = 0;
+        self.flush_at = None;
+    }
+
+    /// The active segment; seals a retired one and creates a new one as needed.
+    fn active(&mut self) -> Result<&Active, AppendError> {
+        if let Some((number, mark)) = self.retired {
+            // The seal must be durable before the next segment exists: opening takes all but the last segment for complete.
+            self.index.commit(
+                [],
+                number,
+                Mark {
+                    sealed: true,
+                    ..mark
+                },
+            )?;
+            self.index.flush()?;
+            self.retired = None;
+        }
+        let active = match self.active.take() {
+            Some(active) => active,
+            None => self.create_next()?,
+        };
+        Ok(self.active.insert(active))
+    }
+
+    fn create_next(&mut self) -> Result<Active, AppendError> {
+        let number = self.next_number;
+        let since_epoch = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let info = WarcInfo {
+            id: self.ids.next(),
+            file_name: &segment::file_name(number),
+            created_at_unix_ms: since_epoch.as_millis() as u64,
+            software: &self.settings.software,
+            store_id: &self.settings.store_id,
+        };
+        let member = info
+            .encode(self.settings.compression_level)
+            .map_err(|error| AppendError {
+                full: false,
+                what: error.to_string(),
+            })?;
+        self.fsyncs.fetch_add(1, Ordering::Relaxed);
+        let created = segment::create(&self.disk, &self.settings.dir, number, &member);
+        let file = created.map_err(|error| failed("create", number, &error))?;
+        self.next_number += 1;
+        let mut mark = Mark::default();
+        mark.add(RecordType::WarcInfo, member.0.len() as u64, 0);
+        Ok(Active::new(number, file, mark))
+    }
+
+    /// Ends the active segment at its mark.
+    fn retire(&mut self) {
+        if let Some(mut active) = self.active.take() {
+            if active.dirty
+                && let Err(error) = cut(&self.disk, &mut active)
+            {
+                // The seal says where it ends; the next opening cuts it.
+                tracing::warn!(error = %error.what, "cannot cut a segment that is closed");
+            }
+            // A segment without a mark row has only its warcinfo record; its seal makes one.
+            self.retired = Some((active.number, active.mark));
+        }
+    }
+}
+
+/// The bytes of a run, each record told where the run begins; the records' places; the mark after them.
+fn lay_out(run: &[&ReadyRecord], active: &Active) -> (Vec<u8>, Vec<Place>, Mark) {
+    let mut mark = active.mark;
+    let group_start = mark.end_bytes.to_le_bytes();
+    let mut bytes = Vec::with_capacity(run.iter().map(|record| record.member.0.len()).sum());
+    let mut places = Vec::with_capacity(run.len());
+    for record in run {
+        let at = bytes.len();
+        let size_bytes = record.member.0.len() as u64;
+        bytes.extend_from_slice(&record.member.0);
+        bytes[at + GROUP_START_OFFSET..at + GROUP_START_OFFSET + 8].copy_from_slice(&group_start);
+        places.push(Place {
+            segment: active.number,
+            offset_bytes: mark.end_bytes,
+            size_bytes,
+        });
+        mark.add(record.record_type, size_bytes, record.payload_bytes);
+    }
+    (bytes, places, mark)
+}
+
+fn rows(run: &[&ReadyRecord], places: &[Place]) -> impl Iterator<Item = (Digest, Row)> {
+    run.iter().zip(places).filter_map(|(record, place)| {
+        let first = record.first.as_ref()?;
+        let (captured_at_unix_ms, url) = (first.captured_at_unix_ms, first.url.clone());
+        Some((
+            record.digest,
+            Row {
+                place: *place,
+                captured_at_unix_ms,
+                id: first.id,
+                url,
+            },
+        ))
+    })
+}
+
+fn cut<D: Disk>(disk: &D, active: &mut Active) -> Result<(), AppendError> {
+    disk.truncate(&active.file, active.mark.end_bytes)
+        .map_err(|error| failed("cut", active.number, &error))?;
+    active.dirty = false;
+    Ok(())
+}
+
+fn failed(what: &str, number: u32, error: &io::Error) -> AppendError {
+    AppendError {
+        full: is_full(error),
+        what: format!("{what} {}: {error}", segment::file_name(number)),
+    }
+}
+
+impl From<IndexError> for AppendError {
+    fn from(error: IndexError) -> AppendError {
+        AppendError {
+            full: error.is_full(),
+            what: format!("write the index: {error}"),
+        }
+    }
+}
+
+impl From<AppendError> for PutError {
+    fn from(error: AppendError) -> PutError {
+        match error {
+            AppendError { full: true, what } => PutError::Full { what },
+            AppendError { full: false, what } => PutError::Io { what },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
