@@ -243,7 +243,7 @@ async fn reset(client: &mut Client<'_>) -> io::Result<()> {
         .send(format!("{OK_HTML}Content-Length: 24\r\n\r\n{TWELVE}"))
         .await?;
     // Time for the client to read the half, for a reset discards what it has not read.
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
     client.stream.set_zero_linger()?;
     Err(closed())
 }

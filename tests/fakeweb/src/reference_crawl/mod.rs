@@ -251,6 +251,22 @@ async fn hosts_in_levels_are_all_reached() {
 }
 
 #[tokio::test]
+async fn the_tree_of_links_alone_reaches_everything() {
+    let mut options = FakeWebOptions::new(500, 6);
+    options.shape.fan_out = 2;
+    options.shape.links_per_page = 0;
+    options.features.redirects = false;
+    let manifest = verify(options).await;
+    assert_eq!(manifest.hosts.len(), 500);
+    assert!(
+        manifest
+            .hosts
+            .values()
+            .any(|facts| facts.robots_unreachable)
+    );
+}
+
+#[tokio::test]
 async fn smallest_and_plainest_webs_hold_too() {
     let manifest = verify(FakeWebOptions::new(1, 9)).await;
     assert_eq!(manifest.hosts.len(), 1);

@@ -141,6 +141,18 @@ async fn names_are_told_apart_whatever_their_spelling() {
     assert_eq!(web.requests(), 6);
 }
 
+#[tokio::test]
+async fn another_spelling_of_a_path_is_the_same_page_and_is_logged_as_sent() {
+    let options = options(20, 30);
+    let web = FakeWeb::start(options.clone()).unwrap();
+    let fetched = urls(&Manifest::of(&options).unwrap(), Outcome::Fetched);
+    let url = fetched.iter().find(|url| url.contains("/docs/")).unwrap();
+    let right = fetch(web.addr, url, &[]).await;
+    let other = fetch(web.addr, &url.replace("/docs/", "/%64oc%73/"), &[]).await;
+    assert_eq!((other.status, other.body), (200, right.body));
+    assert!(web.arrivals()[1].path.starts_with("/%64oc%73/"));
+}
+
 #[test]
 fn pipelined_requests_are_one_arrival_each() {
     let web = FakeWeb::start(options(1, 26)).unwrap();
