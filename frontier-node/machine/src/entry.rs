@@ -1,8 +1,6 @@
 //! What the log carries: one entry with its stamps, the commands that share it, and the reply.
 
-use crate::command::{
-    deliver, discover, lease, release, remove, report, set_policy,
-};
+use crate::command::{deliver, discover, lease, release, remove, report, set_policy};
 
 /// One log entry. All commands of an entry are applied in order at one stamp.
 #[derive(Clone, PartialEq, prost::Message)]

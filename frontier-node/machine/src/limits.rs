@@ -36,3 +36,33 @@ pub const OUTBOX_ROWS: u64 = 1_000_000;
 pub const REMOVALS_PER_SLICE: usize = 256;
 /// Days after which a URL behind unreachable robots ends.
 pub const ROBOTS_UNREACHABLE_DAYS: u64 = 30;
+/// Crawls of a shard, removed ones included.
+pub const CRAWLS: usize = 1_024;
+/// Fetcher sessions remembered; beyond, the one that expires first is forgotten.
+pub const SESSIONS: usize = 65_536;
+/// Sessions, idle hosts and URLs behind dead robots that one entry ends.
+pub const ENDINGS_PER_ENTRY: usize = 64;
+/// Hosts that a lease call looks at beyond twice its grants.
+pub const HOSTS_LOOKED_AT: usize = 64;
+/// Every how manyth grant takes the longest-ready host of any class, so that no class starves another.
+pub const FAIR_GRANT_EVERY: u64 = 8;
+/// Ready hosts counted per crawl and class for a summary; more count as this many.
+pub const READY_COUNTED: usize = 128;
+/// Rows or hosts that one slice of a removal looks at.
+pub const LOOKED_AT_PER_SLICE: usize = 4_096;
+/// Time until an errand's result counts as unreachable, ms.
+pub const ROBOTS_PENDING_MS: u64 = 600_000;
+/// Longest time between tries of an unreachable robots.txt, ms.
+pub const ROBOTS_RETRY_CAP_MS: u64 = 86_400_000;
+/// Leases of an errand that may expire before it is dropped.
+pub const ERRAND_EXPIRIES: u32 = 3;
+/// Attempts of a URL, and failures in a row of its host, after which a name that does not exist ends the URL.
+pub const DNS_ATTEMPTS: u32 = 3;
+/// Bytes of a validator; longer ones are not kept.
+pub const VALIDATOR_SIZE_BYTES: usize = 1_024;
+/// Bytes of a reason; longer ones are cut.
+pub const REASON_SIZE_BYTES: usize = 64;
+/// Stores that a URL's record names.
+pub const STORES: usize = 16;
+/// Any duration in a policy, ms (366 days).
+pub const POLICY_DURATION_MS: u64 = 366 * 86_400_000;

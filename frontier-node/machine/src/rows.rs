@@ -1,6 +1,4 @@
-//! How the machine reads rows and hands back changes: a small read trait below, an overlay above.
-
-use std::collections::BTreeMap;
+//! How the machine reads rows: a small read trait.
 
 /// Read access to a shard's rows as they stood before the entries being applied.
 pub trait Rows {
@@ -8,18 +6,15 @@ pub trait Rows {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError>;
 
     /// Rows with `from <= key < to`, ascending, at most `limit`.
-    fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError>;
+    fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError>;
 }
 
 /// The store below could not be read. Stops the shard.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read rows: {0}")]
 pub struct RowsError(pub String);
-
-/// Row changes of the entries applied so far: `None` deletes. Reads of later entries see them.
-///
-/// The caller commits all of it in one batch with the applied index and then clears it.
-#[derive(Debug, Default)]
-pub struct Overlay {
-    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-}

@@ -1,5 +1,10 @@
 //! `discover`: links, errands and errand results that this shard owns.
 
+mod apply;
+mod errand;
+#[cfg(test)]
+mod tests;
+
 use crate::command::report::RobotsFound;
 
 /// A batch of items, at most [`crate::limits::DISCOVER_ITEMS`].

@@ -1,5 +1,11 @@
 //! `lease`: grants for one numbered call of a fetcher's session.
 
+mod apply;
+mod grant;
+mod repeat;
+#[cfg(test)]
+mod tests;
+
 use crate::command::discover::Errand;
 use std::collections::BTreeMap;
 

@@ -1,5 +1,9 @@
 //! `release`: leases whose fetch was not started go back as they were. Results are those of `report`.
 
+mod apply;
+#[cfg(test)]
+mod tests;
+
 use crate::command::lease::LeaseKey;
 
 /// A batch, at most [`crate::limits::REPORT_ITEMS`].

@@ -1,5 +1,10 @@
 //! `remove`: one bounded slice of removing a URL, a host's queue or a crawl.
 
+mod apply;
+mod crawl;
+#[cfg(test)]
+mod tests;
+
 /// One slice.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Remove {
@@ -40,6 +45,9 @@ pub struct UrlTarget {
     /// Fingerprint.
     #[prost(fixed64, tag = "2")]
     pub fingerprint: u64,
+    /// The canonical URL: a queued URL is found in its host's queue.
+    #[prost(string, tag = "3")]
+    pub url: String,
 }
 
 /// One host.

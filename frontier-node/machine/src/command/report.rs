@@ -1,5 +1,14 @@
 //! `report`: ends of leases, with what happened.
 
+mod apply;
+mod check;
+pub(crate) mod conclude;
+mod errand;
+mod page;
+mod robots;
+#[cfg(test)]
+mod tests;
+
 use crate::command::{discover::Item, lease::LeaseKey};
 
 /// A batch of reports, at most [`crate::limits::REPORT_ITEMS`].

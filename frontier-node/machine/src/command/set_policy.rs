@@ -1,5 +1,9 @@
 //! `set_policy`: a crawl's or a host's policy. Zero in a field means its default.
 
+mod apply;
+#[cfg(test)]
+mod tests;
+
 /// One policy.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SetPolicy {

@@ -1,0 +1,371 @@
+//! Granting one lease of one host: its clock by what is stored now, its budget, then errand, robots or page.
+
+use super::{Lease, LeaseKey, LeaseKind, PageWork, RobotsWork, Work};
+use crate::{
+    command::discover::Errand,
+    counters::Counter,
+    error::MachineError,
+    hash,
+    keys::{
+        self, errand::ErrandRow, host::BudgetRow, lease::LeaseRow, robots::RobotsRow, url::UrlRow,
+    },
+    machine::Machine,
+    state::{Good, Host, Lane, LeaseEntry, Policy, delay, hosts},
+    step::{Step, authority_of},
+};
+use prost::Message;
+
+/// What a host is to be leased for.
+enum Choice {
+    Errand,
+    Lane(Lane),
+}
+
+impl Step<'_> {
+    /// Leases a host that its place in the ordered sets calls ready, or moves it to where it belongs.
+    pub(super) fn grant(&mut self, id: u64, ttl_ms: u64) -> Result<Option<Lease>, MachineError> {
+        if !self.clock_allows(id)? {
+            return Ok(None);
+        }
+        self.roll_budgets(id)?;
+        match self.m.choose(id, self.now_ms)? {
+            None => Ok(None),
+            Some(Choice::Errand) => self.grant_errand(id, ttl_ms).map(Some),
+            Some(Choice::Lane(lane)) => {
+                let host = self.m.hosts.host(id)?;
+                let robots = host
+                    .authorities
+                    .get(usize::from(lane.slot))
+                    .map(|known| &known.robots);
+                let ask =
+                    robots.is_none_or(|robots| robots.must_be_asked(self.now_ms, self.wall_ms));
+                if ask {
+                    self.grant_robots(id, lane, ttl_ms)
+                } else {
+                    self.grant_page(id, lane, ttl_ms).map(Some)
+                }
+            }
+        }
+    }
+
+    /// The place in the sets was computed when the host last changed; policies may have changed since. What counts is the delay
+    /// by the policies of now.
+    fn clock_allows(&mut self, id: u64) -> Result<bool, MachineError> {
+        let host = self.m.hosts.host(id)?;
+        if host.in_flight != 0 {
+            return Err(MachineError::Invariant("a host in flight is called ready"));
+        }
+        let delay_ms = delay::delay_ms(host, &self.m.crawls, None);
+        if delay_ms != host.delay_ms {
+            self.m.change(id, |host, _| host.delay_ms = delay_ms)?;
+        }
+        Ok(self.m.hosts.host(id)?.clock_ms() <= self.now_ms)
+    }
+
+    /// Opens new budget cycles and makes crawls wait that have spent theirs. Cycles only roll forward, but an end further ahead
+    /// than two cycles was made by a clock that was set back since.
+    fn roll_budgets(&mut self, id: u64) -> Result<(), MachineError> {
+        let host = self.m.hosts.host(id)?;
+        let mut crawls: Vec<u32> = host
+            .lanes
+            .iter()
+            .map(|lane| lane.crawl)
+            .filter(|crawl| !host.is_over_budget(*crawl))
+            .collect();
+        crawls.dedup();
+        for crawl in crawls {
+            let policy = self.m.policy(crawl);
+            let host = self.m.hosts.host(id)?;
+            let stored = host
+                .budgets()
+                .iter()
+                .find(|budget| budget.crawl == crawl)
+                .copied();
+            if policy.host_budget_pages == 0 && stored.is_none() {
+                continue;
+            }
+            let budget = rolled(
+                stored,
+                crawl,
+                &policy,
+                self.wall_ms,
+                host.hash(u64::from(crawl)),
+            );
+            if stored == Some(budget) {
+                continue;
+            }
+            if budget.wait_until_unix_ms != 0 {
+                self.m.count(Counter::BudgetSpent);
+            }
+            self.m.change(id, |host, _| {
+                let budgets = &mut host.rest_mut().budgets;
+                budgets.retain(|other| other.crawl != crawl);
+                budgets.push(budget);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn grant_page(&mut self, id: u64, lane: Lane, ttl_ms: u64) -> Result<Lease, MachineError> {
+        let (place, row) = self.take_head(id, lane.crawl, lane.slot)?;
+        let host = self.m.hosts.host(id)?;
+        let robots_digest = match host
+            .authorities
+            .get(usize::from(lane.slot))
+            .map(|known| known.robots.good)
+        {
+            Some(Good::Rules(digest)) => Some(digest.to_vec()),
+            Some(Good::AllowAll) => None,
+            _ => return Err(MachineError::Invariant("a page is released without robots")),
+        };
+        let key = LeaseKey {
+            kind: LeaseKind::Page as i32,
+            partition: host.partition,
+            fingerprint: place.fingerprint,
+        };
+        let mut lease = LeaseRow {
+            authority: u32::from(lane.slot),
+            crawl: place.crawl,
+            priority: u32::from(place.priority),
+            due_ms: place.due_ms,
+            tried: row.tried,
+            url: row.url,
+            depth: row.depth,
+            redirect_hops: row.redirect_hops,
+            metadata: row.metadata,
+            queue_key: row.queue_key,
+            delay_ms: host.delay_ms,
+            robots_digest,
+            ..LeaseRow::default()
+        };
+        self.m.meta.leased += 1;
+        self.m.count(Counter::LeasedPages);
+        self.open(id, key, &mut lease, ttl_ms, |host| {
+            host.errand_turn = host.errands > 0;
+            if let Some(budget) = host.rest.as_mut().and_then(|rest| {
+                rest.budgets
+                    .iter_mut()
+                    .find(|budget| budget.crawl == place.crawl)
+            }) {
+                budget.spent += 1;
+            }
+        })?;
+        self.lease_of(&lease)
+    }
+
+    /// `None` when asking again shows that the robots were unreachable for too long.
+    fn grant_robots(
+        &mut self,
+        id: u64,
+        lane: Lane,
+        ttl_ms: u64,
+    ) -> Result<Option<Lease>, MachineError> {
+        self.give_up_pending(id, lane.slot)?;
+        let host = self.m.hosts.host_mut(id)?;
+        let partition = host.partition;
+        let Some(robots) = host
+            .authorities
+            .get_mut(usize::from(lane.slot))
+            .map(|known| &mut known.robots)
+        else {
+            return Err(MachineError::Invariant("an authority is not there"));
+        };
+        if robots.ending {
+            return Ok(None);
+        }
+        robots.attempt = robots.attempt.wrapping_add(1);
+        let attempt = robots.attempt;
+        let key = LeaseKey {
+            kind: LeaseKind::Robots as i32,
+            partition,
+            fingerprint: hosts::robots_id(id, lane.slot),
+        };
+        let mut lease = LeaseRow {
+            authority: u32::from(lane.slot),
+            crawl: lane.crawl,
+            attempt,
+            ..LeaseRow::default()
+        };
+        self.m.count(Counter::LeasedRobots);
+        self.open(id, key, &mut lease, ttl_ms, |_| {})?;
+        self.lease_of(&lease).map(Some)
+    }
+
+    fn grant_errand(&mut self, id: u64, ttl_ms: u64) -> Result<Lease, MachineError> {
+        let host = self.m.hosts.host(id)?;
+        let partition = host.partition;
+        let (from, to) = keys::errand::of_host(partition, &host.name);
+        let first = self.overlay.scan(self.rows, &from, &to, 1)?;
+        let (_, value) = first
+            .first()
+            .ok_or(MachineError::Invariant("a waiting errand has no row"))?;
+        let row: ErrandRow = keys::decode(keys::errand::SPACE, value)?;
+        let errand = row
+            .errand
+            .ok_or_else(|| MachineError::corrupt(keys::errand::SPACE, "no errand"))?;
+        let key = LeaseKey {
+            kind: LeaseKind::Errand as i32,
+            partition,
+            fingerprint: errand.fingerprint,
+        };
+        let mut lease = LeaseRow {
+            errand: Some(errand),
+            ..LeaseRow::default()
+        };
+        self.m.count(Counter::LeasedErrands);
+        self.open(id, key, &mut lease, ttl_ms, |host| host.errand_turn = false)?;
+        self.lease_of(&lease)
+    }
+
+    /// Everything that makes a lease: token, row, deadline, the host in flight.
+    fn open(
+        &mut self,
+        id: u64,
+        key: LeaseKey,
+        lease: &mut LeaseRow,
+        ttl_ms: u64,
+        act: impl FnOnce(&mut Host),
+    ) -> Result<(), MachineError> {
+        self.m.meta.token += 1;
+        let token = self.m.meta.token;
+        let deadline_ms = self.now_ms.saturating_add(ttl_ms);
+        self.m.change(id, |host, _| {
+            act(host);
+            host.in_flight = token;
+        })?;
+        lease.key = Some(key);
+        (lease.token, lease.granted_ms, lease.deadline_ms) = (token, self.now_ms, deadline_ms);
+        lease.host = self.m.hosts.host(id)?.name.to_string();
+        self.m.leases.insert(
+            key,
+            LeaseEntry {
+                token,
+                deadline_ms,
+                host: id,
+            },
+        );
+        self.overlay
+            .put(keys::lease::key(key), lease.encode_to_vec());
+        Ok(())
+    }
+
+    /// What the fetcher gets for a lease row, the first time and when the answer is repeated.
+    pub(super) fn lease_of(&self, row: &LeaseRow) -> Result<Lease, MachineError> {
+        let key = row
+            .key
+            .ok_or_else(|| MachineError::corrupt(keys::lease::SPACE, "no key"))?;
+        let work = match key.kind() {
+            LeaseKind::Page => Work::Page(self.page_work(key, row)?),
+            LeaseKind::Robots => Work::Robots(self.robots_work(key, row)?),
+            LeaseKind::Errand => Work::Errand(row.errand.clone().unwrap_or_else(Errand::default)),
+        };
+        Ok(Lease {
+            key,
+            token: row.token,
+            deadline_ms: row.deadline_ms,
+            work,
+        })
+    }
+
+    fn page_work(&self, key: LeaseKey, row: &LeaseRow) -> Result<PageWork, MachineError> {
+        let url = if row.tried {
+            self.tried_url(key.partition, key.fingerprint)?
+        } else {
+            UrlRow::of_lease(row)
+        };
+        Ok(PageWork {
+            crawl: row.crawl,
+            url: url.url,
+            priority: row.priority,
+            depth: url.depth,
+            redirect_hops: url.redirect_hops,
+            metadata: url.metadata,
+            etag: url.etag,
+            last_modified: url.last_modified,
+            digest: url.digest,
+            robots_digest: row.robots_digest.clone(),
+            delay_ms: row.delay_ms,
+            attempt: url.attempts,
+        })
+    }
+
+    fn robots_work(&self, key: LeaseKey, row: &LeaseRow) -> Result<RobotsWork, MachineError> {
+        let (id, slot) = hosts::of_robots_id(key.fingerprint);
+        let host = self.m.hosts.host(id)?;
+        let authority = authority_of(host, slot)?;
+        let rules = host
+            .authorities
+            .get(usize::from(slot))
+            .is_some_and(|known| matches!(known.robots.good, Good::Rules(_)));
+        // Validators are of use only while the body they validate is kept.
+        let stored: Option<RobotsRow> = if rules {
+            self.read(
+                keys::robots::SPACE,
+                &keys::robots::key(key.partition, &host.name, authority),
+            )?
+        } else {
+            None
+        };
+        let stored = stored.unwrap_or_default();
+        Ok(RobotsWork {
+            origin: authority.origin(&host.name),
+            attempt: row.attempt,
+            etag: stored.etag,
+            last_modified: stored.last_modified,
+        })
+    }
+}
+
+impl Machine {
+    /// Errands alternate with pages; among lanes that may go the best head goes.
+    fn choose(&self, id: u64, now_ms: u64) -> Result<Option<Choice>, MachineError> {
+        let host = self.hosts.host(id)?;
+        let may_go = |lane: &&Lane| {
+            self.is_live(lane.crawl)
+                && host
+                    .lane_ready_ms(lane)
+                    .is_some_and(|at_ms| at_ms <= now_ms)
+        };
+        let lane = host
+            .lanes
+            .iter()
+            .filter(may_go)
+            .min_by_key(|lane| (lane.head(), lane.crawl, lane.slot));
+        Ok(match lane {
+            _ if host.errands > 0 && (host.errand_turn || lane.is_none()) => Some(Choice::Errand),
+            Some(lane) => Some(Choice::Lane(*lane)),
+            None => None,
+        })
+    }
+}
+
+/// A crawl's budget on a host as it stands now.
+fn rolled(
+    stored: Option<BudgetRow>,
+    crawl: u32,
+    policy: &Policy,
+    wall_ms: u64,
+    hash: u64,
+) -> BudgetRow {
+    let cycle_ms = policy.budget_cycle_ms.max(1);
+    let mut budget = stored.unwrap_or(BudgetRow {
+        crawl,
+        ..BudgetRow::default()
+    });
+    if budget.ends_unix_ms <= wall_ms
+        || budget.ends_unix_ms > wall_ms.saturating_add(cycle_ms.saturating_mul(2))
+    {
+        budget = BudgetRow {
+            crawl,
+            ends_unix_ms: (wall_ms / cycle_ms + 1).saturating_mul(cycle_ms),
+            ..BudgetRow::default()
+        };
+    }
+    if policy.host_budget_pages != 0 && budget.spent >= policy.host_budget_pages {
+        // Hosts that were spent together do not all come back with the first second of the cycle.
+        budget.wait_until_unix_ms = hash::jitter_ms(cycle_ms / 8, u64::MAX, hash)
+            .saturating_sub(cycle_ms / 8)
+            .saturating_add(budget.ends_unix_ms);
+    }
+    budget
+}

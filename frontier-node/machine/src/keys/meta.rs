@@ -1,0 +1,56 @@
+//! `meta`: `M | shard (8)`: range, shard time, token counter, totals.
+//!
+//! Written at the end of every entry; deleted with the shard.
+
+use crate::shard_id::ShardId;
+
+pub(crate) const TAG: u8 = b'M';
+pub(crate) const SPACE: &str = "meta";
+
+pub(crate) fn key(shard: ShardId) -> Vec<u8> {
+    super::numbered(TAG, shard.0, 0)
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct MetaRow {
+    /// Of the partition hash.
+    #[prost(fixed64, tag = "1")]
+    pub first: u64,
+    /// Inclusive.
+    #[prost(fixed64, tag = "2")]
+    pub last: u64,
+    /// Shard time.
+    #[prost(uint64, tag = "3")]
+    pub now_ms: u64,
+    /// Of the last entry.
+    #[prost(uint64, tag = "4")]
+    pub wall_unix_ms: u64,
+    /// Newest token granted.
+    #[prost(uint64, tag = "5")]
+    pub token: u64,
+    #[prost(uint64, tag = "6")]
+    pub outbox_sequence: u64,
+    #[prost(uint64, tag = "7")]
+    pub outbox_waiting: u64,
+    #[prost(uint64, tag = "8")]
+    pub outbox_delivered: u64,
+    #[prost(uint64, tag = "9")]
+    pub outbox_in: u64,
+    #[prost(uint64, tag = "10")]
+    pub accepted: u64,
+    #[prost(uint64, tag = "11")]
+    pub queued: u64,
+    #[prost(uint64, tag = "12")]
+    pub scheduled: u64,
+    #[prost(uint64, tag = "13")]
+    pub leased: u64,
+    #[prost(uint64, tag = "14")]
+    pub done: u64,
+    #[prost(uint64, tag = "15")]
+    pub removed: u64,
+    #[prost(uint64, tag = "16")]
+    pub refused: u64,
+    /// In the order of `Counter`.
+    #[prost(uint64, repeated, tag = "17")]
+    pub counters: Vec<u64>,
+}

@@ -1,0 +1,106 @@
+//! The machine: what a shard knows without reading rows.
+
+use crate::{
+    counters::Counter,
+    keys::{self, meta::MetaRow},
+    limits,
+    shard_id::ShardId,
+    state::{Crawl, Hosts, Index, Leases, Policy, Sessions},
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One shard's state machine. All of it follows from rows.
+#[derive(Debug)]
+pub struct Machine {
+    pub(crate) shard: ShardId,
+    pub(crate) meta: MetaRow,
+    pub(crate) crawls: BTreeMap<u32, Crawl>,
+    pub(crate) hosts: Hosts,
+    pub(crate) index: Index,
+    pub(crate) leases: Leases,
+    pub(crate) sessions: Sessions,
+    /// Hosts whose rows are to be written at the end of the entry.
+    pub(crate) changed: BTreeSet<u64>,
+}
+
+impl Machine {
+    /// First and last partition hash of the shard, inclusive.
+    pub fn range(&self) -> (u64, u64) {
+        (self.meta.first, self.meta.last)
+    }
+
+    /// The shard's number.
+    pub fn shard(&self) -> ShardId {
+        self.shard
+    }
+
+    /// Shard time of the last entry, ms.
+    pub fn now_ms(&self) -> u64 {
+        self.meta.now_ms
+    }
+
+    /// Wall stamp of the last entry, Unix ms.
+    pub fn wall_unix_ms(&self) -> u64 {
+        self.meta.wall_unix_ms
+    }
+
+    /// All row key ranges of the shard, `from <= key < to`.
+    pub fn key_ranges(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        keys::key_ranges(self.shard, self.meta.first, self.meta.last)
+    }
+
+    pub(crate) fn holds(&self, partition: u64) -> bool {
+        (self.meta.first..=self.meta.last).contains(&partition)
+    }
+
+    /// Whether hosts that stand under that crawl in the ordered sets may be leased for it.
+    pub(crate) fn is_live(&self, crawl: u32) -> bool {
+        crawl == crate::state::host::ERRANDS || self.crawls.get(&crawl).is_some_and(Crawl::is_live)
+    }
+
+    pub(crate) fn policy(&self, crawl: u32) -> Policy {
+        self.crawls
+            .get(&crawl)
+            .map_or_else(Policy::fallback, |crawl| crawl.policy)
+    }
+
+    pub(crate) fn count(&mut self, counter: Counter) {
+        self.add(counter, 1);
+    }
+
+    pub(crate) fn add(&mut self, counter: Counter, amount: u64) {
+        let position = counter as usize;
+        if self.meta.counters.len() <= position {
+            self.meta.counters.resize(position + 1, 0);
+        }
+        if let Some(value) = self.meta.counters.get_mut(position) {
+            *value = value.saturating_add(amount);
+        }
+    }
+
+    /// The longest any stored wall date may legally lie ahead, ms.
+    pub(crate) fn longest_wall_wait_ms(&self) -> u64 {
+        let of = |policy: &Policy| {
+            longest_visit_ms(policy).max(policy.budget_cycle_ms.saturating_mul(2))
+        };
+        self.crawls
+            .values()
+            .map(|crawl| of(&crawl.policy))
+            .max()
+            .unwrap_or(0)
+            .max(crate::state::Robots::LONGEST_FRESH_MS)
+    }
+
+    /// The longest a visit may legally lie ahead under any crawl's policy, ms.
+    pub(crate) fn longest_visit_ms(&self) -> u64 {
+        self.crawls
+            .values()
+            .map(|crawl| longest_visit_ms(&crawl.policy))
+            .max()
+            .unwrap_or(limits::POLICY_DURATION_MS)
+    }
+}
+
+fn longest_visit_ms(policy: &Policy) -> u64 {
+    policy.revisit_max_ms
+}

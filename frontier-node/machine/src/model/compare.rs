@@ -1,0 +1,134 @@
+//! The model against all rows, after every entry.
+
+use super::state::{Budget, Good, Host, Judged, Model, Phase, Robots, Where, must};
+use crate::{
+    authority::Authority,
+    invariants::View,
+    keys::host::{AuthorityRow, HostRow},
+};
+
+impl Model {
+    /// Everything the model knows must stand in the rows, and nothing else; what it left open is taken over.
+    pub fn compare(&mut self, after: &View) -> Judged {
+        self.compare_totals(after)?;
+        self.compare_urls(after)?;
+        self.compare_leases(after)?;
+        self.compare_hosts(after)
+    }
+
+    fn compare_totals(&self, after: &View) -> Judged {
+        let meta = &after.meta;
+        let count = |place: fn(&Where) -> bool| self.urls.iter().filter(|url| place(&url.place)).count() as u64;
+        for (name, row, own) in [
+            ("token", meta.token, self.token),
+            ("accepted", meta.accepted, self.accepted),
+            ("queued", meta.queued, count(|place| matches!(place, Where::Queued { .. }))),
+            ("scheduled", meta.scheduled, count(|place| matches!(place, Where::Scheduled { .. }))),
+            ("leased", meta.leased, count(|place| matches!(place, Where::Leased))),
+            ("done", meta.done, count(|place| matches!(place, Where::Done))),
+            ("removed", meta.removed, count(|place| matches!(place, Where::Removed)) + self.forgotten),
+            ("refused", meta.refused, count(|place| matches!(place, Where::Refused))),
+            ("outbox in", meta.outbox_in, self.outbox_in),
+            ("outbox waiting", meta.outbox_waiting, self.outbox.len() as u64),
+            ("outbox delivered", meta.outbox_delivered, self.delivered),
+            ("seen", after.seen.len() as u64, self.urls.len() as u64),
+            ("errands", after.errands.len() as u64, self.errands.len() as u64),
+            ("hosts", after.hosts.len() as u64, self.hosts.len() as u64),
+        ] {
+            must(row == own, || format!("{name} is {row}, expected {own}"))?;
+        }
+        Ok(())
+    }
+
+    fn compare_urls(&self, after: &View) -> Judged {
+        for url in &self.urls {
+            let actual = Self::place_in(after, url.partition, url.fingerprint);
+            must(actual == Some(url.place), || format!("{} of crawl {} is {actual:?}, expected {:?}", url.url, url.crawl, url.place))?;
+            if let Some(row) = after.urls.get(&(url.partition, url.fingerprint)) {
+                must(row.attempts == url.attempts || !matches!(url.place, Where::Queued { .. } | Where::Leased), || {
+                    format!("{} has {} attempts, expected {}", url.url, row.attempts, url.attempts)
+                })?;
+                must(row.digest == url.digest && row.etag == url.etag, || format!("{}: digest or validator changed", url.url))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_leases(&self, after: &View) -> Judged {
+        let rows: Vec<_> = after.leases.values().map(|row| (row.token, row.granted_ms, row.deadline_ms, row.host.as_str(), row.removed)).collect();
+        let mut own: Vec<_> = self.leases.iter().collect();
+        own.sort_by_key(|lease| (lease.key.partition, lease.key.kind, lease.key.fingerprint));
+        let own: Vec<_> = own.iter().map(|lease| (lease.token, lease.granted_ms, lease.deadline_ms, lease.host.as_str(), lease.removed)).collect();
+        must(rows == own, || format!("leases {rows:?}, expected {own:?}"))?;
+        let rows: Vec<_> = after.sessions.iter().map(|(name, row)| (name, row.number)).collect();
+        let own: Vec<_> = self.sessions.iter().map(|(name, session)| (name, session.number)).collect();
+        must(rows == own, || format!("sessions {rows:x?}, expected {own:x?}"))
+    }
+
+    fn compare_hosts(&mut self, after: &View) -> Judged {
+        let mut hosts = std::mem::take(&mut self.hosts);
+        for host in &mut hosts {
+            let row = after.hosts.get(&(host.partition, host.name.clone()));
+            let row = row.ok_or_else(|| format!("{} has no row", host.name))?;
+            compare_host(host, row, self.wall_ms)?;
+        }
+        self.hosts = hosts;
+        Ok(())
+    }
+}
+
+fn compare_host(host: &mut Host, row: &HostRow, wall_ms: u64) -> Judged {
+    let name = &host.name;
+    let of = |what: &str, row: String, own: String| format!("{name}: {what} is {row}, expected {own}");
+    must(row.last_contact_ms == host.last_contact_ms, || of("last contact", format!("{:?}", row.last_contact_ms), format!("{:?}", host.last_contact_ms)))?;
+    for (what, row, own) in [
+        ("back-off", row.back_off_until_ms, host.back_off_until_ms),
+        ("blocked until", row.blocked_until_ms, host.blocked_until_ms),
+        ("least delay", row.min_delay_ms, host.min_delay_ms),
+        ("failures", u64::from(row.failures), u64::from(host.failures)),
+        ("response time", u64::from(row.response_time_ms), host.response_ms),
+    ] {
+        must(row == own, || of(what, row.to_string(), own.to_string()))?;
+    }
+    for row in &row.authorities {
+        let authority = Authority { https: row.https, port: row.port as u16 };
+        let own = host.robots.entry(authority).or_default();
+        let theirs = robots(row);
+        must(theirs == *own, || of("robots", format!("{theirs:?}"), format!("{own:?}")))?;
+    }
+    for row in &row.budgets {
+        let own = host.budgets.entry(row.crawl).or_default();
+        let rolled = own.ends_unix_ms != row.ends_unix_ms;
+        must(!rolled || row.ends_unix_ms > own.ends_unix_ms || own.ends_unix_ms > wall_ms, || of("budget", format!("{row:?}"), format!("{own:?}")))?;
+        must(row.spent == own.spent || (rolled && row.spent <= own.spent), || of("budget", format!("{row:?}"), format!("{own:?}")))?;
+        *own = Budget { ends_unix_ms: row.ends_unix_ms, spent: row.spent, waits: row.wait_until_unix_ms != 0 };
+    }
+    host.budgets.retain(|crawl, _| row.budgets.iter().any(|row| row.crawl == *crawl));
+    (host.stored_delay_ms, host.since_ms) = (row.delay_ms, row.since_ms);
+    Ok(())
+}
+
+fn robots(row: &AuthorityRow) -> Robots {
+    Robots {
+        phase: phase(row.phase),
+        good: match row.good {
+            0 => Good::Nothing,
+            1 => Good::AllowAll,
+            _ => Good::Rules(row.digest.clone()),
+        },
+        attempt: row.attempt,
+        asked_ms: u64::from(row.crawl_delay_ms),
+        until_ms: row.until_ms,
+        failures: row.failures,
+        ending: row.ending,
+    }
+}
+
+pub fn phase(stored: u32) -> Phase {
+    match stored {
+        0 => Phase::Unknown,
+        1 => Phase::Fresh,
+        2 => Phase::Unreachable,
+        _ => Phase::Pending,
+    }
+}

@@ -1,0 +1,155 @@
+//! What time makes due at the start of an entry.
+
+use super::{
+    clock,
+    state::{Ended, Judged, Lease, Model, Phase, Where, must},
+};
+use crate::{
+    authority::Authority,
+    command::lease::LeaseKind,
+    invariants::View,
+    limits,
+};
+
+impl Model {
+    pub fn due(&mut self, after: &View) -> Judged {
+        self.expire(after)?;
+        self.promote(after)?;
+        self.end_behind_robots(after)?;
+        self.forget_hosts(after);
+        self.sessions.retain(|_, session| session.expires_ms > self.now_ms);
+        Ok(())
+    }
+
+    /// Leases whose deadline is past; the host counts as contacted as late as the deadline.
+    fn expire(&mut self, after: &View) -> Judged {
+        let now_ms = self.now_ms;
+        let mut due: Vec<Lease> = self.leases.iter().filter(|lease| lease.deadline_ms <= now_ms).cloned().collect();
+        due.sort_by_key(|lease| (lease.deadline_ms, lease.key));
+        must(due.len() <= limits::EXPIRIES_PER_ENTRY, || "the model knows few leases only".into())?;
+        for lease in due {
+            self.leases.retain(|other| other.token != lease.token);
+            self.ended.insert((lease.key, lease.token), Ended::Expired);
+            let host = self.host_mut(lease.key.partition, &lease.host)?;
+            host.last_contact_ms = host.last_contact_ms.max(Some(lease.deadline_ms));
+            match lease.key.kind() {
+                LeaseKind::Page => self.expire_page(&lease)?,
+                LeaseKind::Robots => self.adopt_robots_failure(&lease, after)?,
+                LeaseKind::Errand => {
+                    let same = |key: &crate::command::discover::Errand| key.partition == lease.key.partition && key.fingerprint == lease.key.fingerprint;
+                    for waiting in self.errands.iter_mut().filter(|waiting| same(&waiting.errand)) {
+                        waiting.expiries += 1;
+                    }
+                    self.errands.retain(|waiting| waiting.expiries < limits::ERRAND_EXPIRIES);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn expire_page(&mut self, lease: &Lease) -> Judged {
+        if self.close_if_removed(lease) {
+            return Ok(());
+        }
+        let most = self.crawls.get(&lease.crawl).map_or(8, |crawl| clock::max_attempts(&crawl.given));
+        let Some(url) = self.url_mut(lease.key.partition, lease.key.fingerprint) else { return Err("a leased URL is unknown".into()) };
+        url.attempts += 1;
+        url.place = if url.attempts >= most { Where::Refused } else { Where::Queued { due_ms: lease.due_ms } };
+        Ok(())
+    }
+
+    /// A marked lease closes its URL as removed, whatever happened.
+    pub fn close_if_removed(&mut self, lease: &Lease) -> bool {
+        let (partition, fingerprint) = (lease.key.partition, lease.key.fingerprint);
+        if !lease.removed {
+            return false;
+        }
+        if lease.forget {
+            self.urls.retain(|url| url.partition != partition || url.fingerprint != fingerprint);
+            self.forgotten += 1;
+        } else if let Some(url) = self.url_mut(partition, fingerprint) {
+            url.place = Where::Removed;
+        }
+        true
+    }
+
+    /// An expired robots lease says nothing of the rules: what was known holds, and it may be asked again at once.
+    fn adopt_robots_failure(&mut self, lease: &Lease, after: &View) -> Judged {
+        let Some(authority) = lease.authority else { return Err("a robots lease without authority".into()) };
+        let row = self.authority_in(after, lease.key.partition, &lease.host, authority);
+        let now_ms = self.now_ms;
+        let host = self.host_mut(lease.key.partition, &lease.host)?;
+        let robots = host.robots.entry(authority).or_default();
+        if let Some(row) = row.filter(|row| row.phase == 2) {
+            must(row.until_ms <= now_ms, || "a robots lease expired and its next try waits".into())?;
+            (robots.phase, robots.until_ms, robots.failures, robots.ending) = (Phase::Unreachable, row.until_ms, row.failures, row.ending);
+        }
+        Ok(())
+    }
+
+    pub fn authority_in(&self, view: &View, partition: u64, host: &str, authority: Authority) -> Option<crate::keys::host::AuthorityRow> {
+        let row = view.hosts.get(&(partition, host.to_string()))?;
+        row.authorities.iter().find(|row| row.https == authority.https && row.port == u32::from(authority.port)).cloned()
+    }
+
+    /// Due visits go to the queue, whatever its limits; a date beyond the longest interval counts as due.
+    fn promote(&mut self, after: &View) -> Judged {
+        let longest_ms = self.crawls.values().map(|crawl| clock::revisit_bounds_ms(&crawl.given).1).max().unwrap_or(0);
+        let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
+        for url in &mut self.urls {
+            let Where::Scheduled { due_unix_ms } = url.place else { continue };
+            if due_unix_ms > wall_ms && due_unix_ms <= wall_ms + longest_ms {
+                continue;
+            }
+            let due_ms = due_in(after, url.partition, url.fingerprint).unwrap_or(now_ms);
+            must(due_ms <= now_ms, || format!("{} is due at {due_ms}, now {now_ms}", url.url))?;
+            url.place = Where::Queued { due_ms };
+            url.attempts = 0;
+        }
+        Ok(())
+    }
+
+    /// URLs of an authority that has been unreachable for 30 days end.
+    fn end_behind_robots(&mut self, after: &View) -> Judged {
+        let ending: Vec<_> = self
+            .hosts
+            .iter()
+            .flat_map(|host| host.robots.iter().filter(|(_, robots)| robots.ending).map(|(authority, _)| (host.partition, host.name.clone(), *authority)))
+            .collect();
+        for (partition, name, authority) in ending {
+            for url in self.urls.iter_mut().filter(|url| url.partition == partition && url.host == name && url.authority == authority) {
+                if matches!(url.place, Where::Queued { .. }) {
+                    url.place = Where::Refused;
+                }
+            }
+            let row = self.authority_in(after, partition, &name, authority);
+            let robots = self.host_mut(partition, &name)?.robots.entry(authority).or_default();
+            let Some(row) = row else { continue };
+            must(!row.ending, || format!("{name}: its few URLs ended and it is still ending"))?;
+            robots.ending = false;
+            (robots.phase, robots.until_ms, robots.failures) = (super::compare::phase(row.phase), row.until_ms, row.failures);
+        }
+        Ok(())
+    }
+
+    /// Idle hosts whose clocks are past may be forgotten; rows tell whether they were.
+    fn forget_hosts(&mut self, after: &View) {
+        let gone: Vec<_> = self
+            .hosts
+            .iter()
+            .filter(|host| !self.is_referred(host.partition, &host.name) && self.stored_clock_ms(host) <= self.now_ms)
+            .filter(|host| match after.hosts.get(&(host.partition, host.name.clone())) {
+                None => true,
+                Some(row) => host.last_contact_ms.is_some() && row.last_contact_ms.is_none(),
+            })
+            .map(|host| (host.partition, host.name.clone()))
+            .collect();
+        self.hosts.retain(|host| !gone.contains(&(host.partition, host.name.clone())));
+    }
+}
+
+/// When a queued or leased URL is or was due.
+fn due_in(view: &View, partition: u64, fingerprint: u64) -> Option<u64> {
+    let queued = view.queue.iter().find(|row| row.host.0 == partition && row.place.fingerprint == fingerprint).map(|row| row.place.due_ms);
+    queued.or_else(|| view.leases.get(&(partition, LeaseKind::Page as i32, fingerprint)).map(|lease| lease.due_ms))
+}

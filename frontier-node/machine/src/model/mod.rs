@@ -1,0 +1,32 @@
+//! The machine judged by a plain reference model, by scripts a person can read, and by its own harness put to the test.
+//!
+//! - `world`: a few hosts, URLs and crawls, so that collisions are frequent.
+//! - `state`, `clock`: the model: lists and linear scans, everything recomputed from the design's rules.
+//! - `judge` and `judge_*`: what an entry may have answered and changed. Where the design leaves a choice (which of two equal
+//!   hosts, jitter, the date of a visit) the model checks the bounds and takes over what the machine chose.
+//! - `compare`: the model against all rows.
+//! - `store`: rows in memory that count reads.
+//! - `run`: one machine, its model, its invariants and its twins (rebuilt from rows; batched), entry by entry.
+//! - `ops`, `random_tests`: random commands; seeds of failures are kept.
+//! - `script`, `golden_tests`: the scripts in `golden/`.
+//! - `cost_tests`: row reads a command at two sizes.
+//! - `mutant_tests`: bugs put back on purpose, each of which must be caught.
+
+mod clock;
+mod compare;
+mod cost_tests;
+mod golden_tests;
+mod judge;
+mod judge_discover;
+mod judge_due;
+mod judge_lease;
+mod judge_remove;
+mod judge_report;
+mod mutant_tests;
+mod ops;
+mod random_tests;
+mod run;
+mod script;
+mod state;
+mod store;
+mod world;

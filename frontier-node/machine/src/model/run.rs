@@ -1,0 +1,161 @@
+//! One machine under test with everything that judges it: the model, the invariants, and twins that must do the same.
+
+use super::{
+    state::{Judged, Model},
+    store::Store,
+    world,
+};
+use crate::{
+    Entry, Machine, Overlay, Reply, ShardId,
+    command::lease::{Lease, LeaseKey, LeaseReply},
+    entry::{Command, CommandReply},
+    invariants::{self, View},
+};
+
+pub const SHARD: ShardId = ShardId(7);
+
+/// A machine and its rows.
+pub struct Replica {
+    pub machine: Machine,
+    pub store: Store,
+}
+
+impl Replica {
+    pub fn new() -> Self {
+        let mut overlay = Overlay::default();
+        let mut store = Store::default();
+        let machine = Machine::create(SHARD, world::RANGE.0, world::RANGE.1, &mut overlay);
+        store.commit(&mut overlay);
+        Self { machine, store }
+    }
+
+    /// A machine rebuilt from a copy of the rows.
+    pub fn rebuilt(&self) -> Judged<Self> {
+        let store = self.store.clone();
+        let machine = Machine::rebuild(&store, SHARD).map_err(|error| error.to_string())?.ok_or("no such shard")?;
+        Ok(Self { machine, store })
+    }
+
+    /// Applies and commits; the reply and the row changes.
+    pub fn apply(&mut self, entry: &Entry) -> Judged<(Reply, Vec<(Vec<u8>, Option<Vec<u8>>)>)> {
+        let mut overlay = Overlay::default();
+        let reply = self.machine.apply(&self.store, entry, &mut overlay).map_err(|error| format!("the shard stopped: {error}"))?;
+        let changes: Vec<_> = overlay.changes().map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec))).collect();
+        self.store.commit(&mut overlay);
+        Ok((reply, changes))
+    }
+
+    pub fn view(&self) -> Judged<View> {
+        View::read(&self.store, SHARD).map_err(|error| error.to_string())
+    }
+}
+
+/// What a bug put back does to an entry's result: the reply, and the machine with its rows.
+pub type Corrupt = Box<dyn FnMut(&Entry, &mut Reply, &mut Replica)>;
+
+/// The run.
+pub struct Run {
+    pub replica: Replica,
+    /// Applies whole entries while the replica gets them command by command.
+    batched: Replica,
+    /// Rebuilt from rows; applies the same for some entries.
+    twin: Option<(Replica, u32)>,
+    pub model: Model,
+    view: View,
+    /// Every lease ever granted, in the order of grants.
+    pub granted: Vec<Lease>,
+    corrupt: Option<Corrupt>,
+}
+
+impl Run {
+    pub fn new() -> Judged<Self> {
+        let replica = Replica::new();
+        let view = replica.view()?;
+        Ok(Self { batched: Replica::new(), twin: None, model: Model::default(), view, granted: Vec::new(), replica, corrupt: None })
+    }
+
+    /// A run whose machine has a bug put back.
+    pub fn with_bug(corrupt: Corrupt) -> Judged<Self> {
+        Ok(Self { corrupt: Some(corrupt), ..Self::new()? })
+    }
+
+    /// Goes on with a machine rebuilt from rows; the old one stays in lock-step for some entries.
+    pub fn rebuild(&mut self, entries: u32) -> Judged {
+        let rebuilt = self.replica.rebuilt()?;
+        let old = std::mem::replace(&mut self.replica, rebuilt);
+        self.twin = Some((old, entries));
+        Ok(())
+    }
+
+    /// Applies an entry, judges everything, and gives the replies.
+    pub fn step(&mut self, now_ms: u64, wall_unix_ms: u64, commands: Vec<Command>) -> Judged<Vec<CommandReply>> {
+        let whole = Entry { now_ms, wall_unix_ms, commands };
+        let mut replies = Vec::new();
+        for at in 0..whole.commands.len().max(1) {
+            let commands: Vec<_> = whole.commands.get(at).cloned().into_iter().collect();
+            let reply = self.single(&Entry { now_ms, wall_unix_ms, commands })?;
+            replies.extend(reply.replies);
+        }
+        if self.corrupt.is_none() {
+            self.compare_batched(&whole, &replies)?;
+        }
+        Ok(replies)
+    }
+
+    fn single(&mut self, entry: &Entry) -> Judged<Reply> {
+        let (mut reply, changes) = self.replica.apply(entry)?;
+        if let Some(corrupt) = &mut self.corrupt {
+            corrupt(entry, &mut reply, &mut self.replica);
+        }
+        if let Some((twin, left)) = &mut self.twin {
+            let (other, other_changes) = twin.apply(entry)?;
+            if reply != other {
+                return Err(format!("rebuilt and old machine part at {entry:?}: {reply:?} and {other:?}"));
+            }
+            if changes != other_changes {
+                return Err(format!("rebuilt and old machine write other rows at {entry:?}"));
+            }
+            *left -= 1;
+        }
+        self.twin = self.twin.take().filter(|(_, left)| *left > 0);
+        let after = self.replica.view()?;
+        invariants::check_state(&after).map_err(|error| format!("{error} after {entry:?}"))?;
+        invariants::check_step(&self.view, &after).map_err(|error| format!("{error} after {entry:?}"))?;
+        invariants::rebuild(&self.replica.machine, &self.replica.store).map_err(|error| format!("{error} after {entry:?}"))?;
+        self.model.judge(entry, &reply, &after).map_err(|error| format!("{error}\n  at {entry:?}\n  answered {reply:?}"))?;
+        self.view = after;
+        for answer in &reply.replies {
+            if let CommandReply::Lease(LeaseReply::Granted { leases, repeated: false, .. }) = answer {
+                self.granted.extend(leases.iter().cloned());
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Commands that share an entry do what they do in entries of their own at the same stamp.
+    fn compare_batched(&mut self, whole: &Entry, replies: &[CommandReply]) -> Judged {
+        let (reply, _) = self.batched.apply(whole)?;
+        if reply.replies != replies {
+            return Err(format!("{whole:?} answers {:?} as one entry, {replies:?} command by command", reply.replies));
+        }
+        if self.batched.store.rows != self.replica.store.rows {
+            return Err(format!("{whole:?} leaves other rows as one entry than command by command"));
+        }
+        Ok(())
+    }
+
+    /// A lease of the past, the last one first.
+    pub fn lease_back(&self, back: usize) -> Option<&Lease> {
+        self.granted.len().checked_sub(back % self.granted.len().max(1) + 1).and_then(|at| self.granted.get(at))
+    }
+
+    /// Open leases' keys with their tokens.
+    pub fn open(&self) -> Vec<(LeaseKey, u64)> {
+        self.model.leases.iter().map(|lease| (lease.key, lease.token)).collect()
+    }
+
+    /// Keys of waiting outbox rows.
+    pub fn outbox_keys(&self) -> Vec<Vec<u8>> {
+        self.view.outbox.keys().map(|(partition, sequence)| crate::keys::outbox::key(*partition, *sequence)).collect()
+    }
+}

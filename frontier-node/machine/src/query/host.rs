@@ -1,0 +1,196 @@
+//! What is known of one host, with why it is or is not released now.
+
+use crate::{
+    error::MachineError,
+    keys::{self, robots::RobotsRow},
+    machine::Machine,
+    rows::Rows,
+    state::{Good, Host, Lane, Phase, delay},
+};
+
+/// What is known of a host; meanings as in `frontier.v1.HostRecord`. Times are shard time unless named otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostRecord {
+    /// Canonical host name.
+    pub host: String,
+    /// URLs in its queue.
+    pub queued: u64,
+    /// URLs in its schedule.
+    pub scheduled: u64,
+    /// Leases out (0 or 1), of any kind.
+    pub leased: u64,
+    /// URLs that had an answer since the host row was created.
+    pub done: u64,
+    /// Errands waiting.
+    pub errands: u64,
+    /// Shard time of the last entry.
+    pub now_ms: u64,
+    /// 0 = never contacted.
+    pub last_contact_ms: u64,
+    /// Delay by the policies of now.
+    pub delay_ms: u64,
+    /// End of its back-off; 0 or past = none.
+    pub back_off_until_ms: u64,
+    /// Failures in a row.
+    pub failures: u32,
+    /// End of its block; 0 or past = none.
+    pub blocked_until_ms: u64,
+    /// From when its clock allows a contact.
+    pub ready_at_ms: u64,
+    /// Why it is not released now; empty = it is ready.
+    pub waits_for: &'static str,
+    /// Pages spent in the budget cycles of now, all crawls with a budget together.
+    pub budget_spent: u64,
+    /// Its authorities.
+    pub authorities: Vec<AuthorityRecord>,
+}
+
+/// What is known of an authority's robots.txt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuthorityRecord {
+    /// "scheme://host[:port]".
+    pub origin: String,
+    /// Stable name.
+    pub robots_state: &'static str,
+    /// Of the rules in force; empty = none.
+    pub robots_digest: Vec<u8>,
+    /// As asked, uncapped.
+    pub asked_crawl_delay_ms: u64,
+    /// 0 = not fresh.
+    pub robots_expires_unix_ms: u64,
+    /// Rises with each try.
+    pub attempt: u32,
+}
+
+impl Machine {
+    /// What is known of a host; `None` = nothing refers to it.
+    pub fn host_record(
+        &self,
+        rows: &dyn Rows,
+        partition: u64,
+        name: &str,
+    ) -> Result<Option<HostRecord>, MachineError> {
+        let Some(host) = self
+            .hosts
+            .find(partition, name)
+            .and_then(|id| self.hosts.get(id))
+        else {
+            return Ok(None);
+        };
+        let delay_ms = delay::delay_ms(host, &self.crawls, None);
+        let contact_ms = if host.contacted {
+            host.last_contact_ms.saturating_add(delay_ms)
+        } else {
+            0
+        };
+        let ready_at_ms = contact_ms.max(host.clock_ms());
+        Ok(Some(HostRecord {
+            host: host.name.to_string(),
+            queued: host.queued(),
+            scheduled: u64::from(host.scheduled),
+            leased: u64::from(host.in_flight != 0),
+            done: u64::from(host.done),
+            errands: u64::from(host.errands),
+            now_ms: self.meta.now_ms,
+            last_contact_ms: host.last_contact_ms,
+            delay_ms,
+            back_off_until_ms: host.back_off_until_ms,
+            failures: u32::from(host.failures),
+            blocked_until_ms: host.blocked_until_ms(),
+            ready_at_ms,
+            waits_for: self.waits_for(host, contact_ms),
+            budget_spent: host.budgets().iter().map(|budget| budget.spent).sum(),
+            authorities: self.authority_records(rows, host)?,
+        }))
+    }
+
+    fn waits_for(&self, host: &Host, contact_ms: u64) -> &'static str {
+        let now_ms = self.meta.now_ms;
+        if host.in_flight != 0 {
+            "lease"
+        } else if !host.has_work() {
+            if host.scheduled > 0 {
+                "next_visit"
+            } else {
+                "work"
+            }
+        } else if host.blocked_until_ms() > now_ms {
+            "block"
+        } else if host.back_off_until_ms > now_ms {
+            "back_off"
+        } else if contact_ms > now_ms {
+            "clock"
+        } else if host.errands > 0 {
+            ""
+        } else {
+            self.lanes_wait_for(host)
+        }
+    }
+
+    fn lanes_wait_for(&self, host: &Host) -> &'static str {
+        let now_ms = self.meta.now_ms;
+        let reason = |lane: &Lane| match host
+            .authorities
+            .get(usize::from(lane.slot))
+            .map(|known| &known.robots)
+        {
+            _ if self
+                .crawls
+                .get(&lane.crawl)
+                .is_none_or(|crawl| crawl.removed) =>
+            {
+                "removal"
+            }
+            _ if !self.is_live(lane.crawl) => "paused_crawl",
+            _ if host.is_over_budget(lane.crawl) => "budget",
+            Some(robots) if robots.waits_until_ms().is_none() => "ending",
+            Some(robots)
+                if robots.waits_until_ms() > Some(now_ms) && robots.phase == Phase::Pending =>
+            {
+                "robots_pending"
+            }
+            Some(robots) if robots.waits_until_ms() > Some(now_ms) => "robots_unreachable",
+            _ => "",
+        };
+        let mut reasons = host.lanes.iter().map(reason);
+        let first = reasons.next().unwrap_or("work");
+        if reasons.any(str::is_empty) {
+            ""
+        } else {
+            first
+        }
+    }
+
+    fn authority_records(
+        &self,
+        rows: &dyn Rows,
+        host: &Host,
+    ) -> Result<Vec<AuthorityRecord>, MachineError> {
+        let mut records = Vec::with_capacity(host.authorities.len());
+        for known in &host.authorities {
+            let row = rows.get(&keys::robots::key(
+                host.partition,
+                &host.name,
+                known.authority,
+            ))?;
+            let row: RobotsRow = row
+                .map(|row| keys::decode(keys::robots::SPACE, &row))
+                .transpose()?
+                .unwrap_or_default();
+            let fresh = known.robots.phase == Phase::Fresh;
+            records.push(AuthorityRecord {
+                origin: known.authority.origin(&host.name),
+                robots_state: known.robots.name(self.meta.wall_unix_ms),
+                robots_digest: if let Good::Rules(digest) = known.robots.good {
+                    digest.to_vec()
+                } else {
+                    Vec::new()
+                },
+                asked_crawl_delay_ms: row.asked_crawl_delay_ms,
+                robots_expires_unix_ms: if fresh { known.robots.until_ms } else { 0 },
+                attempt: known.robots.attempt,
+            });
+        }
+        Ok(records)
+    }
+}

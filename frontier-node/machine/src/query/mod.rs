@@ -1,0 +1,10 @@
+//! Read-only questions: over rows and memory, without changing either.
+
+mod due;
+mod host;
+mod status;
+mod url;
+
+pub use host::{AuthorityRecord, HostRecord};
+pub use status::{ConservationTerms, Outbox, ShardStatus};
+pub use url::{UrlRecord, UrlState};

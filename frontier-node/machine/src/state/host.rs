@@ -1,0 +1,350 @@
+//! A host in memory: the same facts as its row, compact, plus what follows from leases.
+
+use super::robots::HostAuthority;
+use crate::{
+    authority::Authority,
+    error::MachineError,
+    hash,
+    keys::host::{self as row, BudgetRow, HostRow, LaneRow},
+};
+
+/// Priorities of one class.
+pub(crate) const CLASS_SIZE: u8 = 32;
+/// Classes of priority.
+pub(crate) const CLASSES: usize = 8;
+/// The crawl number under which hosts with errands stand in the ordered sets; no crawl has it.
+pub(crate) const ERRANDS: u32 = 0;
+
+/// URLs of one crawl and authority, in the order of release. A robots.txt that is not there stops its lane only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    pub crawl: u32,
+    /// Position in [`Host::authorities`].
+    pub slot: u8,
+    /// Of the head.
+    pub priority: u8,
+    pub count: u32,
+    pub due_ms: u64,
+    pub fingerprint: u64,
+}
+
+impl Lane {
+    /// Order among heads.
+    pub fn head(&self) -> (u8, u64, u64) {
+        (self.priority, self.due_ms, self.fingerprint)
+    }
+}
+
+/// What few hosts have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rest {
+    pub blocked_until_ms: u64,
+    /// Override, 0 = none.
+    pub min_delay_ms: u64,
+    pub budgets: Vec<BudgetRow>,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Host {
+    pub partition: u64,
+    pub name: Box<str>,
+    /// By (crawl, authority), none empty.
+    pub lanes: Vec<Lane>,
+    /// Positions do not change.
+    pub authorities: Vec<HostAuthority>,
+    /// Zero with `contacted` unset.
+    pub last_contact_ms: u64,
+    pub delay_ms: u64,
+    pub back_off_until_ms: u64,
+    pub since_ms: u64,
+    /// Earliest visit in the schedule, `u64::MAX` = none.
+    pub due_unix_ms: u64,
+    /// Token of the lease that is out; 0 = none.
+    pub in_flight: u64,
+    pub rest: Option<Box<Rest>>,
+    pub scheduled: u32,
+    pub done: u32,
+    pub response_time_ms: u32,
+    /// URLs counted as waiting behind robots when it was linked.
+    pub robots_waiting: u32,
+    pub failures: u16,
+    pub dns_failures: u16,
+    pub errands: u8,
+    pub errand_turn: bool,
+    pub contacted: bool,
+    pub changed: bool,
+}
+
+impl Host {
+    pub fn new(partition: u64, name: &str) -> Self {
+        Self {
+            partition,
+            name: name.into(),
+            lanes: Vec::new(),
+            authorities: Vec::new(),
+            last_contact_ms: 0,
+            delay_ms: 0,
+            back_off_until_ms: 0,
+            since_ms: 0,
+            due_unix_ms: u64::MAX,
+            in_flight: 0,
+            rest: None,
+            scheduled: 0,
+            done: 0,
+            response_time_ms: 0,
+            robots_waiting: 0,
+            failures: 0,
+            dns_failures: 0,
+            errands: 0,
+            errand_turn: false,
+            contacted: false,
+            changed: false,
+        }
+    }
+
+    /// Queued URLs.
+    pub fn queued(&self) -> u64 {
+        self.lanes.iter().map(|lane| u64::from(lane.count)).sum()
+    }
+
+    /// Whether something waits to be leased.
+    pub fn has_work(&self) -> bool {
+        !self.lanes.is_empty() || self.errands > 0
+    }
+
+    /// Whether nothing refers to it but its clocks.
+    pub fn is_idle(&self) -> bool {
+        !self.has_work() && self.scheduled == 0 && self.in_flight == 0
+    }
+
+    pub fn blocked_until_ms(&self) -> u64 {
+        self.rest.as_ref().map_or(0, |rest| rest.blocked_until_ms)
+    }
+
+    pub fn min_delay_ms(&self) -> u64 {
+        self.rest.as_ref().map_or(0, |rest| rest.min_delay_ms)
+    }
+
+    pub fn budgets(&self) -> &[BudgetRow] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.budgets)
+    }
+
+    pub fn rest_mut(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+
+    /// Shard time from which its clock allows a contact, by the stored delay.
+    pub fn clock_ms(&self) -> u64 {
+        let contact = if self.contacted {
+            self.last_contact_ms.saturating_add(self.delay_ms)
+        } else {
+            0
+        };
+        contact
+            .max(self.back_off_until_ms)
+            .max(self.blocked_until_ms())
+    }
+
+    /// Whether a crawl has spent its budget here.
+    pub fn is_over_budget(&self, crawl: u32) -> bool {
+        self.budgets()
+            .iter()
+            .any(|budget| budget.crawl == crawl && budget.wait_until_unix_ms != 0)
+    }
+
+    /// Shard time from which a lane may be worked on; `None` = no shard time will do.
+    pub fn lane_ready_ms(&self, lane: &Lane) -> Option<u64> {
+        if self.is_over_budget(lane.crawl) {
+            return None;
+        }
+        let waits = self
+            .authorities
+            .get(usize::from(lane.slot))?
+            .robots
+            .waits_until_ms()?;
+        Some(waits.max(self.clock_ms()).max(self.since_ms))
+    }
+
+    /// Where it stands in the ordered sets: for each crawl the earliest time and, at that time, the best class.
+    pub fn ready_keys(&self, mut each: impl FnMut(u32, usize, u64)) {
+        if self.in_flight != 0 {
+            return;
+        }
+        if self.errands > 0 {
+            each(ERRANDS, 0, self.clock_ms().max(self.since_ms));
+        }
+        let mut best: Option<(u32, u64, usize)> = None;
+        for lane in &self.lanes {
+            let Some(at_ms) = self.lane_ready_ms(lane) else {
+                continue;
+            };
+            let class = usize::from(lane.priority / CLASS_SIZE);
+            best = match best {
+                Some((crawl, other_ms, other)) if crawl == lane.crawl => Some((
+                    crawl,
+                    other_ms.min(at_ms),
+                    if at_ms < other_ms {
+                        class
+                    } else if at_ms == other_ms {
+                        class.min(other)
+                    } else {
+                        other
+                    },
+                )),
+                Some((crawl, other_ms, other)) => {
+                    each(crawl, other, other_ms);
+                    Some((lane.crawl, at_ms, class))
+                }
+                None => Some((lane.crawl, at_ms, class)),
+            };
+        }
+        if let Some((crawl, at_ms, class)) = best {
+            each(crawl, class, at_ms);
+        }
+    }
+
+    /// Wall time at which it must be looked at: a due visit, the end of a budget wait, or, idle, its last wall clock.
+    pub fn wall_key(&self) -> Option<u64> {
+        let visit = (self.due_unix_ms != u64::MAX).then_some(self.due_unix_ms);
+        let waits = self
+            .budgets()
+            .iter()
+            .map(|budget| budget.wait_until_unix_ms)
+            .filter(|until| *until != 0)
+            .min();
+        let next = visit.into_iter().chain(waits).min();
+        if next.is_some() || !self.is_idle() {
+            return next;
+        }
+        let fresh = self
+            .authorities
+            .iter()
+            .filter(|known| known.robots.phase == super::Phase::Fresh)
+            .map(|known| known.robots.until_ms);
+        let cycles = self.budgets().iter().map(|budget| budget.ends_unix_ms);
+        fresh.chain(cycles).max().filter(|end| *end != 0)
+    }
+
+    /// Shard time from which an idle host without wall clocks may be forgotten. An override stays.
+    pub fn idle_key(&self) -> Option<u64> {
+        if !self.is_idle() || self.min_delay_ms() != 0 || self.wall_key().is_some() {
+            return None;
+        }
+        let robots = self.authorities.iter().filter(|known| {
+            matches!(
+                known.robots.phase,
+                super::Phase::Unreachable | super::Phase::Pending
+            )
+        });
+        Some(
+            robots
+                .map(|known| known.robots.until_ms)
+                .max()
+                .unwrap_or(0)
+                .max(self.clock_ms()),
+        )
+    }
+
+    pub fn slot(&self, authority: Authority) -> Option<u8> {
+        self.authorities
+            .iter()
+            .position(|known| known.authority == authority)
+            .and_then(|slot| u8::try_from(slot).ok())
+    }
+
+    pub fn lane(&self, crawl: u32, slot: u8) -> Option<&Lane> {
+        self.lanes
+            .iter()
+            .find(|lane| lane.crawl == crawl && lane.slot == slot)
+    }
+
+    /// A hash for jitter: the same on every replica and after every restart.
+    pub fn hash(&self, seed: u64) -> u64 {
+        hash::bytes(self.partition ^ hash::mix(seed), self.name.as_bytes())
+    }
+
+    pub fn to_row(&self, id: u64) -> HostRow {
+        HostRow {
+            id,
+            lanes: self.lanes.iter().map(lane_row).collect(),
+            authorities: self.authorities.iter().map(HostAuthority::to_row).collect(),
+            last_contact_ms: self.contacted.then_some(self.last_contact_ms),
+            delay_ms: self.delay_ms,
+            back_off_until_ms: self.back_off_until_ms,
+            failures: u32::from(self.failures),
+            dns_failures: u32::from(self.dns_failures),
+            response_time_ms: self.response_time_ms,
+            since_ms: self.since_ms,
+            scheduled: self.scheduled,
+            due_unix_ms: (self.due_unix_ms != u64::MAX).then_some(self.due_unix_ms),
+            errands: u32::from(self.errands),
+            errand_turn: self.errand_turn,
+            done: self.done,
+            blocked_until_ms: self.blocked_until_ms(),
+            min_delay_ms: self.min_delay_ms(),
+            budgets: self.budgets().to_vec(),
+        }
+    }
+
+    pub fn from_row(partition: u64, name: &str, row: HostRow) -> Result<Self, MachineError> {
+        let corrupt = |what: &str| MachineError::corrupt(row::SPACE, what);
+        let rest = Rest {
+            blocked_until_ms: row.blocked_until_ms,
+            min_delay_ms: row.min_delay_ms,
+            budgets: row.budgets,
+        };
+        let authorities: Vec<_> = row
+            .authorities
+            .iter()
+            .map(HostAuthority::from_row)
+            .collect::<Result<_, _>>()?;
+        let lanes: Vec<_> = row
+            .lanes
+            .iter()
+            .map(|lane| lane_of(lane).filter(|lane| usize::from(lane.slot) < authorities.len()))
+            .collect::<Option<_>>()
+            .ok_or_else(|| corrupt("lane"))?;
+        Ok(Self {
+            lanes,
+            authorities,
+            last_contact_ms: row.last_contact_ms.unwrap_or(0),
+            contacted: row.last_contact_ms.is_some(),
+            delay_ms: row.delay_ms,
+            back_off_until_ms: row.back_off_until_ms,
+            since_ms: row.since_ms,
+            due_unix_ms: row.due_unix_ms.unwrap_or(u64::MAX),
+            rest: (rest != Rest::default()).then(|| Box::new(rest)),
+            scheduled: row.scheduled,
+            done: row.done,
+            response_time_ms: row.response_time_ms,
+            failures: u16::try_from(row.failures).map_err(|_| corrupt("failures"))?,
+            dns_failures: u16::try_from(row.dns_failures).map_err(|_| corrupt("failures"))?,
+            errands: u8::try_from(row.errands).map_err(|_| corrupt("errands"))?,
+            errand_turn: row.errand_turn,
+            ..Self::new(partition, name)
+        })
+    }
+}
+
+fn lane_row(lane: &Lane) -> LaneRow {
+    LaneRow {
+        crawl: lane.crawl,
+        authority: u32::from(lane.slot),
+        count: lane.count,
+        priority: u32::from(lane.priority),
+        due_ms: lane.due_ms,
+        fingerprint: lane.fingerprint,
+    }
+}
+
+fn lane_of(row: &LaneRow) -> Option<Lane> {
+    Some(Lane {
+        crawl: row.crawl,
+        slot: u8::try_from(row.authority).ok()?,
+        priority: u8::try_from(row.priority).ok()?,
+        count: row.count,
+        due_ms: row.due_ms,
+        fingerprint: row.fingerprint,
+    })
+}

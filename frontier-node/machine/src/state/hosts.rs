@@ -1,0 +1,144 @@
+//! All hosts of a shard by id, and the sums over sites that limits need.
+
+use super::host::Host;
+use crate::{error::MachineError, hash};
+use std::collections::BTreeMap;
+
+/// Host ids are a hash with its low bits free: some to step past other hosts with the same hash, the lowest six for an
+/// authority's position, so that (host, authority) has an id too.
+const STEP: u64 = 1 << 6;
+const STEPS: u64 = 16;
+
+/// Hosts and queued URLs of a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Site {
+    pub queued: u64,
+    pub hosts: u32,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    by_id: BTreeMap<u64, Box<Host>>,
+    sites: BTreeMap<u64, Site>,
+}
+
+impl Hosts {
+    /// The host of that name.
+    pub fn find(&self, partition: u64, name: &str) -> Option<u64> {
+        let base = base(partition, name);
+        let end = base + (STEPS - 1) * STEP;
+        self.by_id
+            .range(base..=end)
+            .find(|(_, host)| host.partition == partition && &*host.name == name)
+            .map(|(id, _)| *id)
+    }
+
+    /// An id for a new host of that name; `None` when too many names share its hash.
+    pub fn free_id(&self, partition: u64, name: &str) -> Option<u64> {
+        let base = base(partition, name);
+        (0..STEPS)
+            .map(|step| base + step * STEP)
+            .find(|id| !self.by_id.contains_key(id))
+    }
+
+    pub fn insert(&mut self, id: u64, host: Host) {
+        let site = self.sites.entry(host.partition).or_default();
+        site.hosts = site.hosts.saturating_add(1);
+        site.queued += host.queued();
+        self.by_id.insert(id, Box::new(host));
+    }
+
+    pub fn remove(&mut self, id: u64) -> Option<Box<Host>> {
+        let host = self.by_id.remove(&id)?;
+        if let Some(site) = self.sites.get_mut(&host.partition) {
+            site.hosts -= 1;
+            site.queued -= host.queued();
+            if site.hosts == 0 {
+                self.sites.remove(&host.partition);
+            }
+        }
+        Some(host)
+    }
+
+    pub fn get(&self, id: u64) -> Option<&Host> {
+        self.by_id.get(&id).map(|host| &**host)
+    }
+
+    pub fn get_mut(&mut self, id: u64) -> Option<&mut Host> {
+        self.by_id.get_mut(&id).map(|host| &mut **host)
+    }
+
+    /// A host that must be there.
+    pub fn host(&self, id: u64) -> Result<&Host, MachineError> {
+        self.get(id)
+            .ok_or(MachineError::Invariant("a host in use is not in memory"))
+    }
+
+    /// A host that must be there.
+    pub fn host_mut(&mut self, id: u64) -> Result<&mut Host, MachineError> {
+        self.get_mut(id)
+            .ok_or(MachineError::Invariant("a host in use is not in memory"))
+    }
+
+    /// Hosts from an id on, in the order of ids.
+    pub fn from(&self, id: u64) -> impl Iterator<Item = (u64, &Host)> {
+        self.by_id.range(id..).map(|(id, host)| (*id, &**host))
+    }
+
+    pub fn site(&self, partition: u64) -> Site {
+        self.sites.get(&partition).copied().unwrap_or_default()
+    }
+
+    /// Counts a URL into or out of its site's queues.
+    pub fn count_queued(&mut self, partition: u64, change: i64) {
+        if let Some(site) = self.sites.get_mut(&partition) {
+            site.queued = site.queued.saturating_add_signed(change);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+}
+
+fn base(partition: u64, name: &str) -> u64 {
+    hash::bytes(partition, name.as_bytes()) & !(STEP * STEPS - 1)
+}
+
+/// The id of a host's authority, as it stands in lease keys of robots.
+pub(crate) fn robots_id(host: u64, slot: u8) -> u64 {
+    host | u64::from(slot)
+}
+
+/// The host and authority of a robots id.
+pub(crate) fn of_robots_id(id: u64) -> (u64, u8) {
+    (id & !(STEP - 1), (id & (STEP - 1)) as u8)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_share_a_hash_stay_apart() {
+        let mut hosts = Hosts::default();
+        let base = base(1, "a");
+        // Occupies a's first id with another name.
+        hosts.insert(base, Host::new(1, "other"));
+        assert_eq!(hosts.find(1, "a"), None);
+        let id = hosts.free_id(1, "a").unwrap();
+        assert_eq!(id, base + STEP);
+        hosts.insert(id, Host::new(1, "a"));
+        assert_eq!(hosts.find(1, "a"), Some(id));
+        hosts.remove(base);
+        assert_eq!(hosts.find(1, "a"), Some(id));
+        assert_eq!(hosts.site(1).hosts, 1);
+    }
+
+    #[test]
+    fn robots_ids_round_trip() {
+        let id = base(9, "x") + 3 * STEP;
+        assert_eq!(of_robots_id(robots_id(id, 63)), (id, 63));
+    }
+}

@@ -1,0 +1,18 @@
+//! What is in memory: a function of rows, so that a rebuilt machine goes on as the old one would have.
+
+pub(crate) mod delay;
+pub(crate) mod host;
+pub(crate) mod hosts;
+pub(crate) mod index;
+pub(crate) mod leases;
+pub(crate) mod policy;
+pub(crate) mod robots;
+pub(crate) mod sessions;
+
+pub(crate) use host::{Host, Lane};
+pub(crate) use hosts::Hosts;
+pub(crate) use index::Index;
+pub(crate) use leases::{LeaseEntry, Leases};
+pub(crate) use policy::{Crawl, Policy};
+pub(crate) use robots::{Good, HostAuthority, Phase, Robots};
+pub(crate) use sessions::Sessions;
