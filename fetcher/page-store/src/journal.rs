@@ -7,21 +7,24 @@
 //! - after a failed **sync** the file is never written again, for the system may have dropped the bytes and may call the next sync of
 //!   them a success. It is cut and sealed at the mark, and the run is written once more, into a new segment.
 
+mod append_error;
+mod layout;
+
 use std::fs::File;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::digest::Digest;
-use crate::disk::{Disk, is_full};
-use crate::error::PutError;
-use crate::index::{Index, IndexError, Mark, Row};
+use crate::disk::Disk;
+use crate::index::{Index, Mark};
 use crate::page::Place;
 use crate::prepare::ReadyRecord;
 use crate::segment;
-use crate::warc::{GROUP_START_OFFSET, RecordIds, RecordType, WarcInfo};
+use crate::warc::{RecordIds, RecordType, WarcInfo};
+
+pub(crate) use append_error::AppendError;
+use layout::{lay_out, rows};
 
 /// What a journal needs to know of its store.
 pub(crate) struct JournalSettings {
@@ -56,13 +59,6 @@ pub(crate) struct Journal<D> {
     unflushed_bytes: u64,
     flush_at: Option<Instant>,
     fsyncs: Arc<AtomicU64>,
-}
-
-/// A run was not stored.
-#[derive(Debug, Clone)]
-pub(crate) struct AppendError {
-    full: bool,
-    what: String,
 }
 
 enum Failure {
@@ -168,10 +164,9 @@ impl<D: Disk> Journal<D> {
     fn append_once(&mut self, run: &[&ReadyRecord]) -> Result<Vec<Place>, Failure> {
         self.active().map_err(Failure::Cut)?;
         let Some(active) = self.active.as_mut() else {
-            return Err(Failure::Cut(AppendError {
-                full: false,
-                what: "open a segment".to_owned(),
-            }));
+            return Err(Failure::Cut(AppendError::other(
+                "open a segment".to_owned(),
+            )));
         };
         if active.dirty {
             cut(&self.disk, active).map_err(Failure::Cut)?;
@@ -180,7 +175,7 @@ impl<D: Disk> Journal<D> {
         // From here on the file may hold more than its mark says.
         active.dirty = true;
         if let Err(error) = self.disk.append(&mut active.file, &bytes) {
-            let error = failed("write", active.number, &error);
+            let error = AppendError::io("write", active.number, &error);
             // The space is needed; if cutting fails, the next run tries again.
             let _ = cut(&self.disk, active);
             return Err(Failure::Cut(error));
@@ -188,7 +183,7 @@ impl<D: Disk> Journal<D> {
         self.fsyncs.fetch_add(1, Ordering::Relaxed);
         self.disk
             .sync_data(&active.file)
-            .map_err(|error| Failure::Sync(failed("sync", active.number, &error)))?;
+            .map_err(|error| Failure::Sync(AppendError::io("sync", active.number, &error)))?;
         if let Err(error) = self.index.commit(rows(run, &places), active.number, mark) {
             let _ = cut(&self.disk, active);
             return Err(Failure::Cut(error.into()));
@@ -254,13 +249,10 @@ impl<D: Disk> Journal<D> {
         };
         let member = info
             .encode(self.settings.compression_level)
-            .map_err(|error| AppendError {
-                full: false,
-                what: error.to_string(),
-            })?;
+            .map_err(|error| AppendError::other(error.to_string()))?;
         self.fsyncs.fetch_add(1, Ordering::Relaxed);
         let created = segment::create(&self.disk, &self.settings.dir, number, &member);
-        let file = created.map_err(|error| failed("create", number, &error))?;
+        let file = created.map_err(|error| AppendError::io("create", number, &error))?;
         self.next_number += 1;
         let mut mark = Mark::default();
         mark.add(RecordType::WarcInfo, member.0.len() as u64, 0);
@@ -282,73 +274,11 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-/// The bytes of a run, each record told where the run begins; the records' places; the mark after them.
-fn lay_out(run: &[&ReadyRecord], active: &Active) -> (Vec<u8>, Vec<Place>, Mark) {
-    let mut mark = active.mark;
-    let group_start = mark.end_bytes.to_le_bytes();
-    let mut bytes = Vec::with_capacity(run.iter().map(|record| record.member.0.len()).sum());
-    let mut places = Vec::with_capacity(run.len());
-    for record in run {
-        let at = bytes.len();
-        let size_bytes = record.member.0.len() as u64;
-        bytes.extend_from_slice(&record.member.0);
-        bytes[at + GROUP_START_OFFSET..at + GROUP_START_OFFSET + 8].copy_from_slice(&group_start);
-        places.push(Place {
-            segment: active.number,
-            offset_bytes: mark.end_bytes,
-            size_bytes,
-        });
-        mark.add(record.record_type, size_bytes, record.payload_bytes);
-    }
-    (bytes, places, mark)
-}
-
-fn rows(run: &[&ReadyRecord], places: &[Place]) -> impl Iterator<Item = (Digest, Row)> {
-    run.iter().zip(places).filter_map(|(record, place)| {
-        let first = record.first.as_ref()?;
-        let (captured_at_unix_ms, url) = (first.captured_at_unix_ms, first.url.clone());
-        Some((
-            record.digest,
-            Row {
-                place: *place,
-                captured_at_unix_ms,
-                id: first.id,
-                url,
-            },
-        ))
-    })
-}
-
 fn cut<D: Disk>(disk: &D, active: &mut Active) -> Result<(), AppendError> {
     disk.truncate(&active.file, active.mark.end_bytes)
-        .map_err(|error| failed("cut", active.number, &error))?;
+        .map_err(|error| AppendError::io("cut", active.number, &error))?;
     active.dirty = false;
     Ok(())
-}
-
-fn failed(what: &str, number: u32, error: &io::Error) -> AppendError {
-    AppendError {
-        full: is_full(error),
-        what: format!("{what} {}: {error}", segment::file_name(number)),
-    }
-}
-
-impl From<IndexError> for AppendError {
-    fn from(error: IndexError) -> AppendError {
-        AppendError {
-            full: error.is_full(),
-            what: format!("write the index: {error}"),
-        }
-    }
-}
-
-impl From<AppendError> for PutError {
-    fn from(error: AppendError) -> PutError {
-        match error {
-            AppendError { full: true, what } => PutError::Full { what },
-            AppendError { full: false, what } => PutError::Io { what },
-        }
-    }
 }
 
 #[cfg(test)]

@@ -130,16 +130,22 @@ impl PageStore {
             .enter(size_bytes + headers_size_bytes(&capture.headers))
             .await?;
         let capture = Arc::new(capture);
-        let hashed = Arc::clone(&capture);
-        let digest = self.in_pool(move |_| Digest::of(&hashed.payload)).await?;
+        let mut digest = None;
         loop {
             let capture = Arc::clone(&capture);
-            match self
-                .in_pool(move |preparer| preparer.capture(&capture, digest))
-                .await??
-            {
-                Prepared::Ready(ready) => return self.submit(*ready, pass).await,
-                Prepared::Wait(end) => end.wait().await,
+            // Hashed once, in the same trip to the pool as the rest.
+            let prepare = move |preparer: &Preparer| {
+                let digest = digest.unwrap_or_else(|| Digest::of(&capture.payload));
+                preparer
+                    .capture(&capture, digest)
+                    .map(|prepared| (digest, prepared))
+            };
+            match self.in_pool(prepare).await?? {
+                (_, Prepared::Ready(ready)) => return self.submit(*ready, pass).await,
+                (hashed, Prepared::Wait(end)) => {
+                    digest = Some(hashed);
+                    end.wait().await;
+                }
             }
         }
     }
