@@ -2,8 +2,7 @@
 
 use super::url::{UrlRecord, UrlState, record};
 use crate::{
-    authority::Authority,
-    command::lease::LeaseKind,
+    command::lease::{LeaseKey, LeaseKind},
     error::MachineError,
     keys::{
         self,
@@ -13,6 +12,7 @@ use crate::{
     },
     machine::Machine,
     rows::Rows,
+    state::hosts,
 };
 
 /// One URL of the shard.
@@ -73,13 +73,13 @@ impl Machine {
                 let row: QueueRow = keys::decode(keys::queue::SPACE, value)?;
                 Ok((!row.tried).then(|| page(UrlState::Queued, UrlRow::of_queue(0, 0, row))))
             }
-            _ => Ok(listed_lease(keys::decode(keys::lease::SPACE, value)?)),
+            _ => self.listed_lease(keys::decode(keys::lease::SPACE, value)?),
         }
     }
 
     fn listed_url(&self, key: &[u8], row: UrlRow) -> Result<ListedUrl, MachineError> {
         let (partition, fingerprint) = keys::url::parse(key)?;
-        let lease = crate::command::lease::LeaseKey { kind: LeaseKind::Page as i32, partition, fingerprint };
+        let lease = LeaseKey { kind: LeaseKind::Page as i32, partition, fingerprint };
         let state = match row.state() {
             _ if self.leases.get(lease).is_some() => UrlState::Leased,
             Stored::Done => UrlState::Done,
@@ -89,6 +89,25 @@ impl Machine {
             Stored::Waiting => UrlState::Queued,
         };
         Ok(page(state, row))
+    }
+
+    /// A page that was tried before is listed by its `url` row.
+    fn listed_lease(&self, row: LeaseRow) -> Result<Option<ListedUrl>, MachineError> {
+        let Some(key) = row.key else { return Ok(None) };
+        let mut listed = page(UrlState::Leased, UrlRow::of_lease(&row));
+        match key.kind() {
+            LeaseKind::Page if row.tried => return Ok(None),
+            LeaseKind::Page => {}
+            LeaseKind::Robots => {
+                let (id, slot) = hosts::of_robots_id(key.fingerprint);
+                let host = self.hosts.host(id)?;
+                let origin = host.authorities.get(usize::from(slot)).map(|known| known.authority.origin(&host.name));
+                listed.url = origin.map(|origin| format!("{origin}/robots.txt")).unwrap_or_default();
+            }
+            LeaseKind::Errand => listed.url = row.errand.map(|errand| errand.url).unwrap_or_default(),
+        }
+        listed.kind = key.kind();
+        Ok(Some(listed))
     }
 }
 
@@ -105,16 +124,61 @@ fn page(state: UrlState, row: UrlRow) -> ListedUrl {
     ListedUrl { url: row.url.clone(), record: record(state, row), kind: LeaseKind::Page }
 }
 
-/// A page that was tried before is listed by its `url` row.
-fn listed_lease(row: LeaseRow) -> Option<ListedUrl> {
-    let kind = row.key.map(|key| key.kind())?;
-    let mut listed = page(UrlState::Leased, UrlRow::of_lease(&row));
-    match kind {
-        LeaseKind::Page if row.tried => return None,
-        LeaseKind::Page => {}
-        LeaseKind::Robots => listed.url = format!("{}/robots.txt", row.url),
-        LeaseKind::Errand => listed.url = row.errand.map(|errand| errand.url).unwrap_or_default(),
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::testing::{Shard, answered, stored};
+    use std::collections::BTreeMap;
+
+    /// One URL done, one leased for the first time, one queued, and a robots.txt leased at another host.
+    fn shard() -> Shard {
+        let mut shard = Shard::new();
+        shard.add_allowed(&["http://a.example/1", "http://a.example/2", "http://a.example/3"]);
+        let (lease, _) = shard.lease_page();
+        shard.close(&lease, answered(0), stored(1));
+        shard.pass(10_000);
+        shard.add(&["http://b.example/"]);
+        assert_eq!(shard.lease(2).len(), 2);
+        shard
     }
-    listed.kind = kind;
-    Some(listed)
+
+    #[test]
+    fn every_url_once_with_its_state() {
+        let shard = shard();
+        let whole = shard.m.list_urls(&shard.rows, &[], 1_000).unwrap();
+        assert!(whole.cursor.is_empty());
+        let mut states: BTreeMap<(&str, UrlState), usize> = BTreeMap::new();
+        for listed in &whole.urls {
+            let (_, rest) = listed.url.split_once("://").unwrap();
+            let name = if rest.ends_with("robots.txt") { rest } else { rest.split('/').next().unwrap() };
+            *states.entry((name, listed.record.state)).or_default() += 1;
+        }
+        let expected = BTreeMap::from([
+            (("a.example", UrlState::Done), 1),
+            (("a.example", UrlState::Leased), 1),
+            (("a.example", UrlState::Queued), 1),
+            (("b.example", UrlState::Queued), 1),
+            (("b.example/robots.txt", UrlState::Leased), 1),
+        ]);
+        assert_eq!(states, expected);
+    }
+
+    #[test]
+    fn any_slicing_gives_the_same() {
+        let shard = shard();
+        let whole = shard.m.list_urls(&shard.rows, &[], 1_000).unwrap();
+        for slice in 1..5 {
+            let (mut urls, mut cursor) = (Vec::new(), Vec::new());
+            loop {
+                let listing = shard.m.list_urls(&shard.rows, &cursor, slice).unwrap();
+                urls.extend(listing.urls);
+                cursor = listing.cursor;
+                if cursor.is_empty() {
+                    break;
+                }
+            }
+            assert_eq!(urls, whole.urls, "slices of {slice}");
+        }
+    }
 }

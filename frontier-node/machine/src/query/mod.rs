@@ -2,9 +2,11 @@
 
 mod due;
 mod host;
+mod listing;
 mod status;
 mod url;
 
+pub use listing::{ListedUrl, Listing};
 pub use host::{AuthorityRecord, HostRecord};
 pub use status::{ConservationTerms, Outbox, ShardStatus};
 pub use url::{UrlRecord, UrlState};

@@ -167,7 +167,7 @@ fn is_scheduled(
         .is_some())
 }
 
-fn record(state: UrlState, row: UrlRow) -> UrlRecord {
+pub(super) fn record(state: UrlState, row: UrlRow) -> UrlRecord {
     UrlRecord {
         state,
         url: row.url,
