@@ -2,54 +2,32 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use encoding_rs::{CoderResult, Decoder};
+use encoding_rs::Decoder;
 
 use crate::charset::{Charset, determine};
 use crate::collector::Collector;
 use crate::directives::Directives;
 use crate::extracted::Extracted;
-use crate::limits::{CONTROLS_ONE_IN, MIN_CONTROLS, SAMPLE_BYTES};
+use crate::limits::{CONTROLS_ONE_IN, MAX_BODY_BYTES, MIN_CONTROLS, SAMPLE_BYTES};
 use crate::media_type::{Kind, kind};
 use crate::options::{ExtractOptions, ResponseInfo};
 use crate::page::Page;
 use crate::resolve::Resolver;
-use crate::tokenizer::Tokenizer;
+use crate::tags::for_each_tag;
 use crate::{link_header, rel};
 
-/// Octets of decoded text handed on at a time.
-const TEXT_BYTES: usize = 16 * 1024;
-
-/// Extracts from one body. Feed it with [`Extractor::push`], then [`Extractor::finish`]. Never fails, never panics: what
-/// goes wrong is a flag of the result. `Send`, and of bounded size whatever the body.
+/// Extracts from one body. Feed it with [`Extractor::push`], then [`Extractor::finish`], which does the work. Never fails,
+/// never panics: what goes wrong is a flag of the result. `Send`. Holds the body, up to [`MAX_BODY_BYTES`].
 #[derive(Debug)]
 pub struct Extractor {
     response: ResponseInfo,
     kind: Kind,
+    max_attribute_bytes: usize,
     page: Page,
-    tokenizer: Tokenizer,
-    stage: Stage,
+    body: Vec<u8>,
     charset: Option<Charset>,
     truncated: bool,
     parse_failed: bool,
-}
-
-enum Stage {
-    /// The first octets gather.
-    Sampling(Vec<u8>),
-    /// The encoding is known.
-    Reading { decoder: Decoder, text: Vec<u8> },
-    /// Nothing more is read: not HTML, or reading failed.
-    Closed,
-}
-
-impl std::fmt::Debug for Stage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Sampling(_) => "Sampling",
-            Self::Reading { .. } => "Reading",
-            Self::Closed => "Closed",
-        })
-    }
 }
 
 impl Extractor {
@@ -75,26 +53,27 @@ impl Extractor {
                 page.collector.add_of_response(link.target, class);
             }
         }
-        let stage = if kind == Kind::Other {
-            Stage::Closed
-        } else {
-            Stage::Sampling(Vec::new())
-        };
         Self {
-            tokenizer: Tokenizer::new(options.max_attribute_bytes, kind == Kind::Xhtml),
             response,
             kind,
+            max_attribute_bytes: options.max_attribute_bytes,
             page,
-            stage,
+            body: Vec::new(),
             charset: None,
             truncated: false,
             parse_failed: false,
         }
     }
 
-    /// Reads a chunk of the decompressed body. How a body is cut makes no difference.
+    /// Takes a chunk of the decompressed body. How a body is cut makes no difference. What goes beyond [`MAX_BODY_BYTES`] is
+    /// ignored, and the result marked truncated.
     pub fn push(&mut self, chunk: &[u8]) {
-        self.guarded(|this| this.read(chunk));
+        if self.kind == Kind::Other {
+            return;
+        }
+        let kept_bytes = chunk.len().min(MAX_BODY_BYTES - self.body.len());
+        self.truncated |= kept_bytes < chunk.len();
+        self.body.extend_from_slice(&chunk[..kept_bytes]);
     }
 
     /// The body is not whole: it was cut at a limit. Whatever was found so far counts.
@@ -102,10 +81,53 @@ impl Extractor {
         self.truncated = true;
     }
 
-    /// The body is over.
+    /// The body is over: reads it.
     #[must_use]
     pub fn finish(mut self) -> Extracted {
-        self.guarded(Self::read_end);
+        self.guarded(Self::read);
+        self.into_extracted()
+    }
+
+    /// A panic below, which only a bug can cause, ends this page and not the worker.
+    fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
+        if catch_unwind(AssertUnwindSafe(|| work(self))).is_err() {
+            self.parse_failed = true;
+        }
+    }
+
+    /// Finds the encoding, and whether this is text at all; then reads the tags.
+    fn read(&mut self) {
+        if self.kind == Kind::Other {
+            return;
+        }
+        let sample = &self.body[..self.body.len().min(SAMPLE_BYTES)];
+        let whole = sample.len() == self.body.len();
+        let content_type = self.response.content_type.as_deref();
+        let (encoding, source, mark_len) =
+            determine(sample, whole, content_type, self.kind, &self.response.url);
+        let start = encoding.new_decoder_without_bom_handling();
+        if is_binary(start, sample.get(mark_len..).unwrap_or_default()) {
+            self.parse_failed = true;
+            return;
+        }
+        self.charset = Some(Charset {
+            label: encoding.name(),
+            source,
+        });
+        let Self {
+            page,
+            body,
+            max_attribute_bytes,
+            ..
+        } = self;
+        page.collector.set_encoding(encoding);
+        let content = body.get(mark_len..).unwrap_or_default();
+        let (text, _) = encoding.decode_without_bom_handling(content);
+        let xml = self.kind == Kind::Xhtml;
+        for_each_tag(&text, *max_attribute_bytes, xml, |tag| page.read(tag));
+    }
+
+    fn into_extracted(self) -> Extracted {
         let collected = self.page.collector.finish();
         Extracted {
             links: collected.links,
@@ -116,80 +138,6 @@ impl Extractor {
             truncated: self.truncated || collected.dropped.over_limit > 0,
             links_dropped: collected.dropped,
             parse_failed: self.parse_failed,
-        }
-    }
-
-    /// A panic below, which only a bug can cause, ends this page and not the worker.
-    fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
-        if catch_unwind(AssertUnwindSafe(|| work(self))).is_err() {
-            self.stage = Stage::Closed;
-            self.parse_failed = true;
-        }
-    }
-
-    fn read(&mut self, mut chunk: &[u8]) {
-        if let Stage::Sampling(sample) = &mut self.stage {
-            let (first, rest) = chunk.split_at(chunk.len().min(SAMPLE_BYTES - sample.len()));
-            sample.extend_from_slice(first);
-            chunk = rest;
-            if sample.len() < SAMPLE_BYTES {
-                return;
-            }
-            self.end_sample(false);
-        }
-        self.decode(chunk, false);
-    }
-
-    fn read_end(&mut self) {
-        if matches!(self.stage, Stage::Sampling(_)) {
-            self.end_sample(true);
-        }
-        self.decode(&[], true);
-    }
-
-    /// Finds the encoding, and whether this is text at all.
-    fn end_sample(&mut self, whole: bool) {
-        let Stage::Sampling(sample) = std::mem::replace(&mut self.stage, Stage::Closed) else {
-            return;
-        };
-        let content_type = self.response.content_type.as_deref();
-        let (encoding, source, mark_len) =
-            determine(&sample, whole, content_type, self.kind, &self.response.url);
-        let content = sample.get(mark_len..).unwrap_or_default();
-        let start = encoding.new_decoder_without_bom_handling();
-        if is_binary(start, content) {
-            self.parse_failed = true;
-            return;
-        }
-        self.charset = Some(Charset {
-            label: encoding.name(),
-            source,
-        });
-        self.page.collector.set_encoding(encoding);
-        self.stage = Stage::Reading {
-            decoder: encoding.new_decoder_without_bom_handling(),
-            text: vec![0; TEXT_BYTES],
-        };
-        self.decode(content, false);
-    }
-
-    fn decode(&mut self, mut bytes: &[u8], last: bool) {
-        let Self {
-            stage: Stage::Reading { decoder, text },
-            tokenizer,
-            page,
-            ..
-        } = self
-        else {
-            return;
-        };
-        loop {
-            let (result, read, written, _) = decoder.decode_to_utf8(bytes, text, last);
-            tokenizer.push(&text[..written], &mut |tag| page.read(tag));
-            bytes = &bytes[read..];
-            if result == CoderResult::InputEmpty {
-                return;
-            }
         }
     }
 }
@@ -218,10 +166,31 @@ mod tests {
         );
         assert_send(&extractor);
         extractor.push(b"<a href=/x>");
-        extractor.guarded(|_| std::panic::resume_unwind(Box::new("a bug")));
-        extractor.push(b"<a href=/y>");
-        let extracted = extractor.finish();
+        extractor.guarded(|extractor| {
+            extractor.read();
+            std::panic::resume_unwind(Box::new("a bug"));
+        });
+        let extracted = extractor.into_extracted();
         assert!(extracted.parse_failed);
-        assert_eq!(extracted.links, []);
+        assert_eq!(extracted.links.len(), 1, "what was found so far counts");
+    }
+
+    #[test]
+    fn a_body_beyond_the_limit_is_cut_and_flagged() {
+        let at_limit = |end: &str| {
+            let mut extractor = Extractor::new(
+                ExtractOptions::new("mybot"),
+                ResponseInfo::html(url("http://a.example/")),
+            );
+            extractor.push(b"<a href=/x></a>");
+            extractor.push(&vec![b' '; MAX_BODY_BYTES - 15 - "<a href=/y>".len()]);
+            for octet in end.as_bytes() {
+                extractor.push(&[*octet]);
+            }
+            let extracted = extractor.finish();
+            (extracted.links.len(), extracted.truncated)
+        };
+        assert_eq!(at_limit("<a href=/y>"), (2, false));
+        assert_eq!(at_limit("<a  href=/y>"), (1, true));
     }
 }

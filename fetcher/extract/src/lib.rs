@@ -1,10 +1,10 @@
-//! What a crawler takes from an HTML page: links, directives and the character encoding, while the bytes arrive.
+//! What a crawler takes from an HTML page: links, directives and the character encoding.
 //!
-//! Pure: no clock, no I/O. An [`Extractor`] takes a body in chunks of any size; the result does not depend on how it was
-//! cut. The way of the bytes:
+//! Pure: no clock, no I/O. An [`Extractor`] takes a body in chunks of any size, holds it, and reads it at its end. The way of
+//! the bytes:
 //!
 //! ```text
-//! chunks -> sample (8 KiB) -> encoding -> UTF-8 -> Tokenizer -> tags of interest -> page -> Collector -> Extracted
+//! chunks -> body -> encoding (of the first 8 KiB) -> UTF-8 -> html5gum -> tags of interest -> page -> Collector -> Extracted
 //! ```
 //!
 //! | file | what it holds |
@@ -12,23 +12,21 @@
 //! | `extractor.rs` | [`Extractor`], the pipeline above |
 //! | `options.rs`, `extracted.rs`, `link.rs`, `directives.rs` | what goes in and what comes out |
 //! | `media_type.rs`, `charset.rs`, `charset/` | content type, and the encoding by the order of the HTML standard |
-//! | `tokenizer.rs`, `tokenizer/` | start tags of HTML, one octet at a time |
+//! | `tags.rs`, `tags/` | start tags of HTML: what the tokenizer reports to |
 //! | `page.rs`, `rel.rs`, `srcset.rs`, `refresh.rs` | elements and attributes to references, with their class |
 //! | `link_header.rs` | the `Link` field of the response |
 //! | `collector.rs`, `resolve.rs` | base, resolution, duplicates, caps |
 //! | `limits.rs` | every limit |
 //!
-//! # Why a tokenizer of our own
+//! # The tokenizer
 //!
-//! Links need start tags only, from a hostile stream, in constant memory. The rewriter at hand (`lol_html`) keeps an item for
-//! every element that is not closed and the whole of a tag in memory, and stops for good at its limit: a page of unclosed list
-//! items or one large `data:` image would lose all that follows. It also takes `noscript` as raw text and has no mode for the
-//! self-closing `script` of XHTML. The exact tokenizer at hand (`html5gum`) pulls its input and so needs the whole page. Ours is
-//! a push machine with no stack to fill; a property test compares it with `html5gum`.
+//! Tokenizing and character references are left to `html5gum`, which follows the HTML standard and keeps no stack of open
+//! elements. It pulls its input and so needs the whole body. It builds no tree; the emitter tells it where text is raw and
+//! where content is foreign.
 //!
 //! # Choices
 //!
-//! - Scripts are off: `noscript` and `noframes` are read as ordinary content.
+//! - Scripts are off: `noscript` is read as ordinary content.
 //! - All references are resolved against the first `base` that has an `href`, even those before it, as browsers do, within a
 //!   limit on how many may wait for it.
 //! - A body that is mostly control octets is not HTML, whatever its header says: `parse_failed`, no links.
@@ -48,7 +46,7 @@ mod refresh;
 mod rel;
 mod resolve;
 mod srcset;
-mod tokenizer;
+mod tags;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]

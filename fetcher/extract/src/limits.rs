@@ -4,7 +4,10 @@
 /// further ones are counted and dropped.
 pub const DEFAULT_MAX_LINKS: usize = 2_000;
 
-/// Octets of an attribute's raw value unless the options say otherwise. A longer value is dropped whole, never cut.
+/// Octets of a body that are read; further ones are ignored and the result marked truncated.
+pub const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+
+/// Octets of an attribute's value, character references decoded, unless the options say otherwise. A longer value is dropped whole, never cut.
 pub const DEFAULT_MAX_ATTRIBUTE_BYTES: usize = 16 * 1024;
 
 /// Octets of a canonical URL unless the options say otherwise.

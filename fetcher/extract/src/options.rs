@@ -11,7 +11,7 @@ pub struct ExtractOptions {
     pub agent: String,
     /// Most links of class `Page`, and as many of all other classes together.
     pub max_links: usize,
-    /// Most octets of an attribute's raw value, in UTF-8; a longer one is dropped, never cut.
+    /// Most octets of an attribute's value, in UTF-8, character references decoded; a longer one is dropped, never cut.
     pub max_attribute_bytes: usize,
     /// Most octets of a canonical URL; a longer one is dropped, never cut.
     pub max_url_length: usize,

@@ -3,7 +3,7 @@
 use crate::collector::Collector;
 use crate::directives::Directives;
 use crate::link::LinkClass;
-use crate::tokenizer::{Tag, Value};
+use crate::tags::{Tag, Value};
 use crate::{refresh, rel, srcset};
 
 /// What the page has told so far.

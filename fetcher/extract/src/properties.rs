@@ -1,9 +1,9 @@
-//! Properties of the whole: never a panic, and the cut of a body never matters.
+//! Properties of the whole: never a panic, the cut of a body never matters, and what went into a page comes out.
 
 use proptest::prelude::*;
 
 use crate::testing::{extract_with, url};
-use crate::{ExtractOptions, Extractor, ResponseInfo};
+use crate::{ExtractOptions, Extractor, LinkClass, ResponseInfo};
 
 fn response(content_type: &str) -> ResponseInfo {
     ResponseInfo {
@@ -50,6 +50,71 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// The path and query of a link.
+fn reference() -> impl Strategy<Value = String> {
+    "/[a-z\u{e9}]{1,6}(/[a-z0-9_-]{1,6}){0,2}(\\?[a-c]=[0-9'>]{1,3}(&[d-f]=[0-9]{1,3}){0,2})?"
+}
+
+/// A link to `reference`, in one of the ways to write one.
+fn written(reference: &str, way: usize) -> String {
+    let escaped = reference.replace('&', "&amp;").replace('\'', "&#39;");
+    let all_escaped: String = (reference.chars())
+        .map(|c| format!("&#x{:x};", u32::from(c)))
+        .collect();
+    match way {
+        0 => format!("<a href=\"{escaped}\">text</a>"),
+        1 => format!("<A class=x HREF = '{escaped}'\n>"),
+        2 => format!("<area/href={} alt>", escaped.replace('>', "&gt;")),
+        3 => format!("<a href='{all_escaped}' href=/second>"),
+        4 => format!("<noscript><iframe src=\"{escaped}\"><a href=/raw></iframe></noscript>"),
+        _ => format!("<link rel=next href='{escaped}'/>"),
+    }
+}
+
+/// What stands between links, and holds none.
+const BETWEEN: [&str; 14] = [
+    "",
+    "text &amp; <b>bold</b> 1 < 2 ",
+    "<!-- <a href=/no> -->",
+    "<script>var x = '<a href=/no>' <!-- <script> </script> <a href=/no> --></script>",
+    "<style>a { content: '</p></styles><a href=/no>' }</style>",
+    "<title><a href=/no></title>",
+    "<textarea><a href=/no></TEXTAREA >",
+    "<xmp><a href=/no></xmp>",
+    "<noembed><a href=/no></noembed>",
+    "<noframes><a href=/no></noframes>",
+    "<svg><![CDATA[<a href=/no>]]></svg>",
+    "<![CDATA[ no section in HTML, so a comment up to > here",
+    "<p title='<a href=/no>' data-href=/no><a name=x><ul><li>",
+    "<?php '<a href=/no' ?></a href=/no>",
+];
+
+/// The page's octets, and the type they are served with.
+fn encoded(page: &str, encoding: usize) -> (Vec<u8>, &'static str) {
+    match encoding {
+        0 => (page.as_bytes().to_vec(), "text/html; charset=utf-8"),
+        1 => (
+            [b"\xEF\xBB\xBF", page.as_bytes()].concat(),
+            "text/html; charset=koi8-r",
+        ),
+        2 => (
+            page.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+            "text/html; charset=utf-16le",
+        ),
+        3 => {
+            let latin = encoding_rs::WINDOWS_1252.encode(page).0;
+            (
+                [b"<meta charset=windows-1252>", &latin[..]].concat(),
+                "text/html",
+            )
+        }
+        _ => (
+            format!("<meta charset=utf-8>{page}").into_bytes(),
+            "text/html",
+        ),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
 
@@ -71,6 +136,27 @@ proptest! {
             }
         }
         prop_assert_eq!(extractor.finish(), whole);
+    }
+
+    #[test]
+    fn a_page_made_of_links_gives_exactly_these(
+        pieces in proptest::collection::vec((reference(), 0usize..6, proptest::sample::select(&BETWEEN[..])), 0..30),
+        encoding in 0usize..5,
+    ) {
+        let page: String = pieces.iter().map(|(reference, way, between)| written(reference, *way) + between).collect();
+        let (body, content_type) = encoded(&page, encoding);
+        let mut expected = Vec::new();
+        for (reference, _, _) in &pieces {
+            let link = url(&format!("http://a.example{reference}"));
+            if !expected.contains(&link) {
+                expected.push(link);
+            }
+        }
+        let extracted = extract_with(ExtractOptions::new("mybot"), response(content_type), &body);
+        let found: Vec<_> = extracted.links.iter().map(|link| link.url.clone()).collect();
+        prop_assert_eq!(found, expected, "{}", page);
+        prop_assert!(extracted.links.iter().all(|link| link.class == LinkClass::Page && !link.nofollow));
+        prop_assert_eq!(extracted.links_dropped.total(), 0);
     }
 
     #[test]

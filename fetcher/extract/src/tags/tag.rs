@@ -1,4 +1,5 @@
-//! The tag being read: names in lower case, values of interest, undecoded.
+//! The tag being read: its name, and values of interest. The tokenizer hands names in lower case, and values with character
+//! references decoded.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,7 +33,7 @@ const MAX_NAME: usize = 16;
 /// One attribute's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
-    /// With character references decoded; empty for an attribute without a value.
+    /// Empty for an attribute without a value.
     Text(Cow<'a, str>),
     /// Longer than the limit, and not kept.
     TooLong,
@@ -43,9 +44,10 @@ pub(crate) enum Value<'a> {
 pub(crate) struct Tag {
     max_value_bytes: usize,
     is_end: bool,
+    is_self_closing: bool,
+    /// Cut behind [`MAX_NAME`] octets and one.
     name: Vec<u8>,
-    /// Index in [`TAGS`], once the name is whole and if its attributes are worth keeping.
-    known: Option<usize>,
+    /// The name of the attribute being read, cut likewise; empty once it has been looked up.
     attribute_name: Vec<u8>,
     /// The values, one behind the other.
     bytes: Vec<u8>,
@@ -60,8 +62,8 @@ impl Tag {
         Self {
             max_value_bytes,
             is_end: false,
+            is_self_closing: false,
             name: Vec::with_capacity(MAX_NAME + 1),
-            known: None,
             attribute_name: Vec::with_capacity(MAX_NAME + 1),
             bytes: Vec::new(),
             attributes: Vec::new(),
@@ -71,42 +73,40 @@ impl Tag {
 
     pub(super) fn start(&mut self, is_end: bool) {
         self.is_end = is_end;
+        self.is_self_closing = false;
         self.name.clear();
-        self.known = None;
+        self.attribute_name.clear();
         self.bytes.clear();
         self.attributes.clear();
         self.filling = false;
     }
 
-    pub(super) fn push_name(&mut self, byte: u8) {
-        push_bounded(&mut self.name, byte);
+    pub(super) fn set_self_closing(&mut self) {
+        self.is_self_closing = true;
     }
 
-    pub(super) fn end_name(&mut self) {
-        if !self.is_end {
-            self.known = TAGS.iter().position(|tag| tag.as_bytes() == self.name);
-        }
+    pub(super) fn push_name(&mut self, piece: &[u8]) {
+        push_bounded(&mut self.name, piece);
     }
 
+    /// Another attribute begins; the one before, if any, may have had no value to end its name.
     pub(super) fn start_attribute(&mut self) {
-        self.attribute_name.clear();
+        self.end_attribute_name();
         self.filling = false;
     }
 
-    pub(super) fn push_attribute_name(&mut self, byte: u8) {
-        push_bounded(&mut self.attribute_name, byte);
+    pub(super) fn push_attribute_name(&mut self, piece: &[u8]) {
+        push_bounded(&mut self.attribute_name, piece);
     }
 
+    /// Looks the attribute's name up; further calls change nothing.
     pub(super) fn end_attribute_name(&mut self) {
-        self.filling = false;
-        if self.known.is_none() {
-            return;
-        }
         let known = ATTRIBUTES
             .iter()
             .position(|name| name.as_bytes() == self.attribute_name);
-        if let Some(index) =
-            known.filter(|index| self.attributes.iter().all(|(seen, _)| seen != index))
+        self.attribute_name.clear();
+        if let Some(index) = known
+            && self.attributes.iter().all(|(seen, _)| *seen != index)
         {
             self.attributes
                 .push((index, Some(self.bytes.len()..self.bytes.len())));
@@ -135,20 +135,19 @@ impl Tag {
         self.is_end
     }
 
-    /// The name in lower case, perhaps cut if it is of no interest.
+    pub(super) fn is_self_closing(&self) -> bool {
+        self.is_self_closing
+    }
+
     pub(super) fn name(&self) -> &[u8] {
         &self.name
     }
 
-    pub(super) fn is_of_interest(&self) -> bool {
-        self.known.is_some()
-    }
-
     /// The name of a tag of interest, else empty.
     pub(crate) fn known_name(&self) -> &'static str {
-        self.known
-            .and_then(|index| TAGS.get(index))
-            .copied()
+        let mut known = TAGS.into_iter();
+        known
+            .find(|tag| tag.as_bytes() == self.name)
             .unwrap_or_default()
     }
 
@@ -161,12 +160,8 @@ impl Tag {
         let Some(range) = place else {
             return Some(Value::TooLong);
         };
-        let raw = String::from_utf8_lossy(self.bytes.get(range.clone())?);
-        Some(Value::Text(if raw.contains(['&', '\0']) {
-            htmlize::unescape_attribute(raw.replace('\0', "\u{fffd}"))
-        } else {
-            raw
-        }))
+        let value = self.bytes.get(range.clone())?;
+        Some(Value::Text(String::from_utf8_lossy(value)))
     }
 
     /// The value of an attribute as text; none if it is missing or was too long.
@@ -178,9 +173,8 @@ impl Tag {
     }
 }
 
-/// Appends in lower case, but no more than shows that the name is none of interest.
-fn push_bounded(name: &mut Vec<u8>, byte: u8) {
-    if name.len() <= MAX_NAME {
-        name.push(byte.to_ascii_lowercase());
-    }
+/// Appends, but no more than shows that the name is none of interest.
+fn push_bounded(name: &mut Vec<u8>, piece: &[u8]) {
+    let room = (MAX_NAME + 1).saturating_sub(name.len());
+    name.extend_from_slice(&piece[..piece.len().min(room)]);
 }
