@@ -43,25 +43,47 @@
 //! state.read(|view: &StateView<'_>| ..)                                                   one consistent view
 //! ```
 
+mod crc32c;
+mod db_cell;
+mod engine;
 mod errors;
 mod fault;
+mod flusher;
+mod group;
+mod health;
 mod ids;
+mod lanes;
 pub mod limits;
+mod log;
 mod machine;
 mod metrics;
+mod network;
+mod open_db;
 mod options;
+mod raft_types;
+mod recovery;
 mod rows;
+mod snapshot;
+mod state;
 mod status;
+pub mod testing;
 mod transport;
+mod wire;
 
+#[cfg(test)]
+mod tests;
+
+pub use engine::Engine;
 pub use errors::{
     ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason, TransportError,
 };
 pub use fault::{DiskStep, FaultHook};
+pub use group::{Group, GroupConfig, PendingReply, Reply};
 pub use ids::{GroupId, Leadership, LeadershipToken, NodeId};
 pub use machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
 pub use metrics::EngineMetrics;
 pub use options::{EngineOptions, RaftTiming};
 pub use rows::{KeyRange, RowBatch, RowChange};
+pub use state::{Row, StateDb, StateView};
 pub use status::{GroupState, GroupStatus, LastReceived};
 pub use transport::{CallKind, Destination, NoTransport, ReplyStream, Transport};

@@ -1,0 +1,164 @@
+//! A group's machine and rows, as one generation of the state database.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use openraft::EntryPayload;
+use parking_lot::Mutex;
+use rocksdb::{WriteBatch, WriteOptions};
+use tokio::sync::Notify;
+
+use super::applied::{AppliedState, load_applied};
+use crate::db_cell::Generation;
+use crate::engine::Shared;
+use crate::errors::{StateError, StopReason};
+use crate::fault::DiskStep;
+use crate::health::classify;
+use crate::ids::GroupId;
+use crate::machine::{Applied, Committed, MachineError, StateMachine};
+use crate::metrics::add;
+use crate::raft_types::{Entry, StoredMembership};
+use crate::state::{StateView, write_rows};
+
+/// Why entries could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApplyError {
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[error(transparent)]
+    State(#[from] StateError),
+    #[error("applied up to {applied}, asked to apply {asked} next")]
+    Gap { applied: u64, asked: u64 },
+}
+
+/// One life of a group's machine: from being made of the rows to being dropped.
+pub(crate) struct Instance {
+    pub(crate) group_id: GroupId,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) generation: Generation,
+    pub(crate) machine: Mutex<Box<dyn StateMachine>>,
+    pub(crate) applied: Mutex<AppliedState>,
+    /// What a finished flush covers.
+    pub(crate) flushed: Mutex<AppliedState>,
+    /// Told after each flush, and from time to time.
+    pub(crate) after_flush: Notify,
+    /// Why it stopped, where that is not the disk's fault.
+    pub(crate) stop: Mutex<Option<StopReason>>,
+}
+
+impl Instance {
+    /// Makes the machine and reads how far the rows are. Blocks.
+    pub(crate) fn load(
+        group_id: GroupId,
+        shared: &Arc<Shared>,
+        make: &dyn Fn() -> Result<Box<dyn StateMachine>, MachineError>,
+    ) -> Result<Arc<Self>, ApplyError> {
+        let generation = shared.state_cell.generation();
+        let db = shared.state_cell.get_at(generation)?;
+        let applied = load_applied(&StateView::new(&db), group_id)?;
+        // Rows of an earlier life of the group in this process may still be in memory only.
+        shared.flush_state(&db)?;
+        let flushed = applied.clone();
+        Ok(Arc::new(Self {
+            group_id,
+            shared: Arc::clone(shared),
+            generation,
+            machine: Mutex::new(make()?),
+            applied: Mutex::new(applied),
+            flushed: Mutex::new(flushed),
+            after_flush: Notify::new(),
+            stop: Mutex::new(None),
+        }))
+    }
+
+    /// Applies entries: one call of the machine, one batch. Gives one reply an entry. Blocks.
+    pub(crate) fn apply(&self, entries: &[Entry]) -> Result<Vec<Bytes>, ApplyError> {
+        let result = self.try_apply(entries);
+        if let Err(ApplyError::Machine(error)) = &result {
+            self.stop_with(StopReason::Machine(error.0.clone()));
+        }
+        result
+    }
+
+    /// Stops for good: the first reason counts.
+    pub(crate) fn stop_with(&self, reason: StopReason) {
+        self.stop.lock().get_or_insert(reason);
+    }
+
+    fn try_apply(&self, entries: &[Entry]) -> Result<Vec<Bytes>, ApplyError> {
+        let mut next = self.applied.lock().clone();
+        let committed: Vec<_> = entries.iter().filter_map(committed_entry).collect();
+        for entry in entries {
+            let asked = entry.log_id.index;
+            if next.log_id.is_some_and(|applied| applied.index + 1 != asked) {
+                return Err(ApplyError::Gap { applied: next.index(), asked });
+            }
+            next.log_id = Some(entry.log_id);
+            if let EntryPayload::Membership(membership) = &entry.payload {
+                next.membership = StoredMembership::new(Some(entry.log_id), membership.clone());
+            }
+        }
+        let mut machine = self.machine.lock();
+        let applied = if committed.is_empty() { Applied::default() } else { machine.apply(&committed)? };
+        if applied.replies.len() != committed.len() {
+            let (got, wanted) = (applied.replies.len(), committed.len());
+            return Err(MachineError::new(format!("{got} replies to {wanted} entries")).into());
+        }
+        let size_bytes = entries.iter().map(|entry| payload_bytes(entry) as u64).sum();
+        self.write(&applied, &next)?;
+        if !committed.is_empty() {
+            machine.committed();
+        }
+        drop(machine);
+        *self.applied.lock() = next;
+        add(&self.shared.counters.applied_entries, entries.len() as u64);
+        self.shared.flusher.applied(size_bytes);
+        Ok(spread(entries, applied.replies))
+    }
+
+    fn write(&self, applied: &Applied, next: &AppliedState) -> Result<(), StateError> {
+        let mut batch = WriteBatch::default();
+        write_rows(&mut batch, &applied.rows);
+        next.write(self.group_id, &mut batch);
+        let db = self.shared.state_cell.get_at(self.generation)?;
+        let mut options = WriteOptions::default();
+        options.disable_wal(true);
+        let size_bytes = batch.size_in_bytes() as u64;
+        let hook = self.shared.before(DiskStep::StateWrite).map_err(|error| error.to_string());
+        let written = hook.and_then(|()| db.write_opt(batch, &options).map_err(|error| error.to_string()));
+        written.map_err(|reason| {
+            self.shared.health.fail(classify(&reason));
+            StateError::Db(reason)
+        })?;
+        add(&self.shared.counters.state_batches, 1);
+        add(&self.shared.counters.state_bytes, size_bytes);
+        Ok(())
+    }
+}
+
+fn committed_entry(entry: &Entry) -> Option<Committed<'_>> {
+    match &entry.payload {
+        EntryPayload::Normal(payload) => {
+            let (index, term) = (entry.log_id.index, entry.log_id.leader_id.term);
+            Some(Committed { index, term, payload: &payload.0 })
+        }
+        EntryPayload::Blank | EntryPayload::Membership(_) => None,
+    }
+}
+
+fn payload_bytes(entry: &Entry) -> usize {
+    match &entry.payload {
+        EntryPayload::Normal(payload) => payload.0.len(),
+        EntryPayload::Blank | EntryPayload::Membership(_) => 0,
+    }
+}
+
+/// The machine's replies at the places of its entries; the others are empty.
+fn spread(entries: &[Entry], replies: Vec<Bytes>) -> Vec<Bytes> {
+    let mut replies = replies.into_iter();
+    let reply_to = |entry: &Entry| match &entry.payload {
+        EntryPayload::Normal(_) => replies.next().unwrap_or_default(),
+        EntryPayload::Blank | EntryPayload::Membership(_) => Bytes::new(),
+    };
+    entries.iter().map(reply_to).collect()
+}

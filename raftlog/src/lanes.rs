@@ -1,0 +1,93 @@
+//! Threads for work that blocks, so that it never runs on an async worker.
+//!
+//! A lane is one thread with a queue: work given to the same lane runs in order.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The work did not end: it panicked, or the lanes are closed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LaneError {
+    #[error("panicked: {0}")]
+    Panicked(String),
+    #[error("storage threads are closed")]
+    Closed,
+}
+
+/// A fixed set of lanes.
+pub(crate) struct Lanes {
+    queues: Mutex<Vec<mpsc::Sender<Job>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Lanes {
+    /// Starts `count` threads.
+    pub(crate) fn start(name: &str, count: usize) -> std::io::Result<Self> {
+        let mut queues = Vec::with_capacity(count);
+        let mut threads = Vec::with_capacity(count);
+        for place in 0..count {
+            let (queue, jobs) = mpsc::channel::<Job>();
+            let builder = std::thread::Builder::new().name(format!("{name}-{place}"));
+            threads.push(builder.spawn(move || jobs.into_iter().for_each(|job| job()))?);
+            queues.push(queue);
+        }
+        Ok(Self { queues: Mutex::new(queues), threads: Mutex::new(threads) })
+    }
+
+    /// Runs `work` on the lane that `key` always gets, and waits for its result.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        key: u64,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, LaneError> {
+        let (sender, receiver) = oneshot::channel();
+        let job: Job = Box::new(move || {
+            let result = catch_unwind(AssertUnwindSafe(work));
+            let _gone = sender.send(result.map_err(|panic| LaneError::Panicked(panic_text(&*panic))));
+        });
+        self.send(key, job)?;
+        receiver.await.unwrap_or(Err(LaneError::Closed))
+    }
+
+    fn send(&self, key: u64, job: Job) -> Result<(), LaneError> {
+        let queues = self.queues.lock();
+        let count = queues.len().max(1) as u64;
+        let queue = queues.get((key % count) as usize).ok_or(LaneError::Closed)?;
+        queue.send(job).map_err(|_| LaneError::Closed)
+    }
+
+    /// Lets queued work finish and ends the threads. Not to be called from a lane.
+    pub(crate) fn close(&self) {
+        self.queues.lock().clear();
+        for thread in self.threads.lock().drain(..) {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_ends_the_work_not_the_lane() {
+        let lanes = Lanes::start("test", 1).unwrap();
+        let failed: Result<(), LaneError> = lanes.run(7, || std::panic::panic_any("boom")).await;
+        assert_eq!(failed, Err(LaneError::Panicked("boom".into())));
+        assert_eq!(lanes.run(8, || 5).await, Ok(5));
+        lanes.close();
+        assert_eq!(lanes.run(8, || 5).await, Err(LaneError::Closed));
+    }
+}

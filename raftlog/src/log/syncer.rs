@@ -1,0 +1,280 @@
+//! The one thread that writes the log: everything that waits, of all groups, in one batch and one fsync.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use openraft::storage::IOFlushed;
+use parking_lot::{Condvar, Mutex};
+use prost::Message;
+use rocksdb::{WriteBatch, WriteOptions};
+use tokio::sync::oneshot;
+
+use super::keys::{LogField, entry_key, field_key};
+use super::tail::size_bytes;
+use crate::db_cell::{DbCell, Generation};
+use crate::errors::StopReason;
+use crate::fault::{DiskStep, FaultHook};
+use crate::health::{Health, classify};
+use crate::ids::GroupId;
+use crate::limits::MAX_LOG_BATCH_BYTES;
+use crate::metrics::{Counters, add};
+use crate::raft_types::{Entry, TypeConfig};
+use crate::wire::EntryMsg;
+
+/// How long something that nobody waits for may stay queued, so that it shares the next batch.
+const IDLE_DELAY: Duration = Duration::from_millis(200);
+
+/// Who is told when an operation is durable.
+pub(crate) enum Done {
+    Raft(IOFlushed<TypeConfig>),
+    Wait(oneshot::Sender<io::Result<()>>),
+    Nobody,
+}
+
+impl Done {
+    fn tell(self, result: io::Result<()>) {
+        match self {
+            Self::Raft(callback) => callback.io_completed(result),
+            Self::Wait(sender) => {
+                let _gone = sender.send(result);
+            }
+            Self::Nobody => {}
+        }
+    }
+}
+
+/// One change of a group's log.
+pub(crate) enum LogOp {
+    /// Entries, each with its end in the log.
+    Append(Vec<(Entry, u64)>),
+    /// One of the group's fields.
+    Put(LogField, Vec<u8>),
+    /// Removes the entries from this index on.
+    Truncate(u64),
+    /// Removes the entries up to this index, and records the encoded log id.
+    Purge(u64, Vec<u8>),
+}
+
+struct Queued {
+    group_id: GroupId,
+    generation: Generation,
+    op: LogOp,
+    done: Done,
+    size_bytes: usize,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Queued>,
+    /// Operations among them that somebody waits for.
+    urgent: usize,
+    /// Place of the newest operation.
+    last_ticket: u64,
+    closing: bool,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    /// All operations up to this place are in the database, synced or not.
+    written_ticket: AtomicU64,
+    cell: Arc<DbCell>,
+    health: Health,
+    counters: Arc<Counters>,
+    faults: Option<Arc<dyn FaultHook>>,
+}
+
+/// Handle of the thread.
+pub(crate) struct Syncer {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Syncer {
+    pub(crate) fn start(
+        cell: Arc<DbCell>,
+        health: Health,
+        counters: Arc<Counters>,
+        faults: Option<Arc<dyn FaultHook>>,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            wake: Condvar::new(),
+            written_ticket: AtomicU64::new(0),
+            cell,
+            health,
+            counters,
+            faults,
+        });
+        let worker = Arc::clone(&shared);
+        let builder = std::thread::Builder::new().name("raft-log".to_owned());
+        let thread = builder.spawn(move || while worker.step() {})?;
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Queues an operation; its place in the order of all. `done` is told after the fsync, or at once if the log does
+    /// not work.
+    pub(crate) fn push(&self, group_id: GroupId, generation: Generation, op: LogOp, done: Done) -> u64 {
+        let size_bytes = match &op {
+            LogOp::Append(entries) => entries.iter().map(|(entry, _)| size_bytes(entry)).sum(),
+            _ => 64,
+        };
+        let mut queue = self.shared.queue.lock();
+        queue.last_ticket += 1;
+        let ticket = queue.last_ticket;
+        if queue.closing || self.shared.health.failure().is_some() {
+            drop(queue);
+            let reason = self.shared.health.failure().unwrap_or(StopReason::Shutdown);
+            done.tell(Err(io::Error::other(reason)));
+            return ticket;
+        }
+        let is_urgent = !matches!(done, Done::Nobody);
+        queue.urgent += usize::from(is_urgent);
+        let was_empty = queue.waiting.is_empty();
+        queue.waiting.push_back(Queued { group_id, generation, op, done, size_bytes });
+        drop(queue);
+        if is_urgent || was_empty {
+            self.shared.wake.notify_one();
+        }
+        ticket
+    }
+
+    /// Queues an operation and waits until it is durable.
+    pub(crate) async fn write(&self, group_id: GroupId, generation: Generation, op: LogOp) -> io::Result<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.push(group_id, generation, op, Done::Wait(sender));
+        receiver.await.unwrap_or_else(|_| Err(io::Error::other(StopReason::Shutdown)))
+    }
+
+    /// All operations up to this place can be read from the database.
+    pub(crate) fn written_ticket(&self) -> u64 {
+        self.shared.written_ticket.load(Ordering::Acquire)
+    }
+
+    /// The counters of the engine.
+    pub(super) fn counters(&self) -> &Counters {
+        &self.shared.counters
+    }
+
+    /// Asks the thread to write what waits and to end.
+    pub(crate) fn begin_close(&self) {
+        self.shared.queue.lock().closing = true;
+        self.shared.wake.notify_one();
+    }
+
+    /// Writes what waits and ends the thread.
+    pub(crate) fn close(&self) {
+        self.begin_close();
+        if let Some(thread) = self.thread.lock().take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Writes one batch; false when the queue is closed and empty.
+    fn step(&self) -> bool {
+        let (batch, last_ticket) = self.take();
+        if batch.is_empty() {
+            return false;
+        }
+        match self.write(&batch) {
+            Ok(()) => {
+                self.written_ticket.store(last_ticket, Ordering::Release);
+                let synced = self.sync();
+                self.tell(batch, synced);
+            }
+            Err(error) => self.tell(batch, Err(error)),
+        }
+        true
+    }
+
+    /// Waits for operations and takes as many as one batch may hold.
+    fn take(&self) -> (Vec<Queued>, u64) {
+        let mut queue = self.queue.lock();
+        while queue.urgent == 0 && !queue.closing {
+            if queue.waiting.is_empty() {
+                self.wake.wait(&mut queue);
+            } else if self.wake.wait_for(&mut queue, IDLE_DELAY).timed_out() {
+                break;
+            }
+        }
+        let mut batch = Vec::new();
+        let mut batch_bytes = 0;
+        while batch_bytes < MAX_LOG_BATCH_BYTES {
+            let Some(next) = queue.waiting.pop_front() else { break };
+            queue.urgent -= usize::from(!matches!(next.done, Done::Nobody));
+            batch_bytes += next.size_bytes;
+            batch.push(next);
+        }
+        let last_ticket = queue.last_ticket - queue.waiting.len() as u64;
+        (batch, last_ticket)
+    }
+
+    fn write(&self, queued: &[Queued]) -> io::Result<()> {
+        let generation = self.cell.generation();
+        let db = self.cell.get_at(generation).map_err(io::Error::other)?;
+        let mut batch = WriteBatch::default();
+        // What an older generation queued is left out here and refused in `tell`.
+        for item in queued.iter().filter(|item| item.generation == generation) {
+            self.add(&mut batch, item);
+        }
+        self.before(DiskStep::LogWrite)?;
+        db.write_opt(batch, &WriteOptions::default()).map_err(io::Error::other)?;
+        add(&self.counters.log_batches, 1);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.before(DiskStep::LogSync)?;
+        self.cell.get().map_err(io::Error::other)?.flush_wal(true).map_err(io::Error::other)?;
+        add(&self.counters.fsyncs, 1);
+        Ok(())
+    }
+
+    fn before(&self, step: DiskStep) -> io::Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.before(step))
+    }
+
+    fn add(&self, batch: &mut WriteBatch, item: &Queued) {
+        let group_id = item.group_id;
+        match &item.op {
+            LogOp::Append(entries) => {
+                add(&self.counters.appends, 1);
+                add(&self.counters.entries, entries.len() as u64);
+                for (entry, end_bytes) in entries {
+                    let value = EntryMsg::stored(entry, *end_bytes).encode_to_vec();
+                    add(&self.counters.entry_bytes, value.len() as u64);
+                    batch.put(entry_key(group_id, entry.log_id.index), value);
+                }
+            }
+            LogOp::Put(field, value) => {
+                add(&self.counters.votes, u64::from(*field == LogField::Vote));
+                batch.put(field_key(group_id, *field), value);
+            }
+            LogOp::Truncate(from) => {
+                batch.delete_range(entry_key(group_id, *from), entry_key(group_id, u64::MAX));
+            }
+            LogOp::Purge(upto, value) => {
+                batch.put(field_key(group_id, LogField::Purged), value);
+                batch.delete_range(entry_key(group_id, 0), entry_key(group_id, upto.saturating_add(1)));
+            }
+        }
+    }
+
+    fn tell(&self, batch: Vec<Queued>, result: io::Result<()>) {
+        let failure = result.err().map(|error| classify(&error));
+        if let Some(reason) = &failure {
+            self.health.fail(reason.clone());
+        }
+        let generation = self.cell.generation();
+        for item in batch {
+            let stale = (item.generation != generation).then_some(StopReason::Shutdown);
+            item.done.tell(failure.clone().or(stale).map_or(Ok(()), |reason| Err(io::Error::other(reason))));
+        }
+    }
+}

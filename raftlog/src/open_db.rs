@@ -1,0 +1,24 @@
+//! Opening a RocksDB, with errors that say what is wrong.
+
+use std::path::Path;
+
+use rocksdb::{DB, ErrorKind, Options};
+
+use crate::errors::OpenError;
+
+/// Opens a database; its lock file keeps every other process out.
+pub(crate) fn open_db(options: &Options, dir: &Path) -> Result<DB, OpenError> {
+    DB::open(options, dir).map_err(|error| open_error(dir, &error))
+}
+
+fn open_error(dir: &Path, error: &rocksdb::Error) -> OpenError {
+    let dir = dir.to_owned();
+    let reason = error.to_string();
+    if reason.contains("lock ") || reason.contains("LOCK") {
+        return OpenError::Locked { dir };
+    }
+    match error.kind() {
+        ErrorKind::Corruption | ErrorKind::InvalidArgument => OpenError::Corrupt { dir, reason },
+        _ => OpenError::Io { dir, reason },
+    }
+}

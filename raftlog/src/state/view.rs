@@ -1,0 +1,63 @@
+//! One consistent view of all rows.
+
+use rocksdb::{DB, IteratorMode, ReadOptions, SnapshotWithThreadMode};
+
+use super::keys::{MetaField, meta_key, user_bounds, user_key};
+use crate::errors::StateError;
+use crate::ids::GroupId;
+use crate::limits::MAX_SCAN_ROWS;
+use crate::rows::KeyRange;
+
+/// A row: key and value.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// All rows as they were at one moment, whatever is written meanwhile. Reading blocks.
+pub struct StateView<'a> {
+    snapshot: SnapshotWithThreadMode<'a, DB>,
+}
+
+impl<'a> StateView<'a> {
+    pub(crate) fn new(db: &'a DB) -> Self {
+        Self { snapshot: db.snapshot() }
+    }
+
+    /// The value of a row.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StateError> {
+        self.snapshot.get(user_key(key)).map_err(db_error)
+    }
+
+    /// The values of several rows, in the order of the keys.
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>, StateError> {
+        let keys = keys.iter().map(|key| user_key(key.as_ref()));
+        self.snapshot.multi_get(keys).into_iter().map(|value| value.map_err(db_error)).collect()
+    }
+
+    /// The first rows of a range, at most `limit` and at most [`MAX_SCAN_ROWS`].
+    pub fn scan(&self, range: &KeyRange, limit: usize) -> Result<Vec<Row>, StateError> {
+        self.iter(range).take(limit.min(MAX_SCAN_ROWS)).collect()
+    }
+
+    /// The rows of a range in ascending order of keys. Blocks read on the way do not push others out of the cache.
+    pub fn iter(&self, range: &KeyRange) -> impl Iterator<Item = Result<Row, StateError>> + '_ {
+        let (start, end) = user_bounds(range);
+        // A range that ends before it starts holds nothing; RocksDB leaves that undefined.
+        let end = end.max(start.clone());
+        let mut options = ReadOptions::default();
+        options.set_iterate_lower_bound(start);
+        options.set_iterate_upper_bound(end);
+        options.fill_cache(false);
+        self.snapshot.iterator_opt(IteratorMode::Start, options).map(|row| {
+            let (key, value) = row.map_err(db_error)?;
+            Ok((key.get(1..).unwrap_or_default().to_vec(), value.into_vec()))
+        })
+    }
+
+    /// A group's own row.
+    pub(crate) fn meta(&self, group_id: GroupId, field: MetaField) -> Result<Option<Vec<u8>>, StateError> {
+        self.snapshot.get(meta_key(group_id, field)).map_err(db_error)
+    }
+}
+
+pub(super) fn db_error(error: rocksdb::Error) -> StateError {
+    StateError::Db(error.to_string())
+}

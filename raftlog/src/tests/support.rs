@@ -1,0 +1,163 @@
+//! Set-up that the tests share, and a model of a power cut.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::counter_machine::{Seen, factory, parse, row_key};
+use crate::testing::LocalNetwork;
+use crate::{
+    DiskStep, Engine, EngineOptions, FaultHook, Group, GroupConfig, GroupId, LeadershipToken, NoTransport, RaftTiming,
+    Reply, RowBatch,
+};
+
+/// Bound on every wait: reached only by a test that fails.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Options for tests: short elections, quick recovery.
+pub(super) fn options(dir: &Path, node_id: u64) -> EngineOptions {
+    let timing = RaftTiming { heartbeat_ms: 100, election_min_ms: 400, election_max_ms: 800 };
+    let mut options = EngineOptions { timing, recover_interval_ms: 20, ..EngineOptions::new(dir, node_id) };
+    options.memtable_size_bytes = 4 * 1024 * 1024;
+    options.min_free_bytes = 0;
+    options
+}
+
+pub(super) fn open(options: EngineOptions) -> Arc<Engine> {
+    Engine::open(options, Arc::new(NoTransport)).unwrap()
+}
+
+/// Creates and opens a group of one replica whose rows begin with the group's id.
+pub(super) async fn sole_group(engine: &Arc<Engine>, group_id: GroupId, seen: &Arc<Seen>) -> Group {
+    let members = BTreeSet::from([engine.options().node_id]);
+    engine.create_group(GroupConfig { group_id, members, initial_rows: RowBatch::new() }).await.unwrap();
+    open_group(engine, group_id, seen).await
+}
+
+pub(super) async fn open_group(engine: &Arc<Engine>, group_id: GroupId, seen: &Arc<Seen>) -> Group {
+    let factory = factory(engine.state(), group_id as u8, Arc::clone(seen));
+    engine.open_group(group_id, factory).await.unwrap()
+}
+
+/// Waits until this replica leads.
+pub(super) async fn leads(group: &Group) -> LeadershipToken {
+    let mut leadership = group.leadership();
+    let led = leadership.wait_for(|known| known.is_leader);
+    let led = tokio::time::timeout(PATIENCE, led).await.expect("no leader in time").unwrap();
+    led.token().unwrap()
+}
+
+pub(super) async fn propose(group: &Group, payload: &str) -> Reply {
+    let token = leads(group).await;
+    group.propose(token, Bytes::copy_from_slice(payload.as_bytes())).await.unwrap()
+}
+
+/// How often a key was applied, by its row.
+pub(super) fn count(engine: &Engine, group_id: GroupId, key: &str) -> u64 {
+    let value = engine.state().get(&row_key(group_id as u8, key.as_bytes())).unwrap();
+    value.map_or(0, |value| parse(&value).0)
+}
+
+/// Waits until a condition holds.
+pub(super) async fn until(what: &str, condition: impl Fn() -> bool) {
+    let waiting = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+}
+
+/// A fault hook made of a closure.
+pub(super) struct Hook<F>(pub(super) F);
+
+impl<F: Fn(DiskStep) -> std::io::Result<()> + Send + Sync + 'static> FaultHook for Hook<F> {
+    fn before(&self, step: DiskStep) -> std::io::Result<()> {
+        (self.0)(step)
+    }
+}
+
+/// What a power cut would leave: files as they were when last synced. The log's newest file is cut back to the bytes
+/// that its last finished fsync covered; the state has only tables, which are synced when they are made.
+#[derive(Default)]
+pub(super) struct PowerCut {
+    /// Sizes of the log's files when the last sync began: all of that is durable once it has ended.
+    synced: Mutex<Vec<(PathBuf, u64)>>,
+    pending: Mutex<Vec<(PathBuf, u64)>>,
+}
+
+impl PowerCut {
+    fn sizes(dir: &Path) -> Vec<(PathBuf, u64)> {
+        let entries = std::fs::read_dir(dir.join("log")).into_iter().flatten().flatten();
+        let logs = entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "log"));
+        logs.map(|entry| (entry.path(), entry.metadata().map_or(0, |meta| meta.len()))).collect()
+    }
+
+    /// To be called before each step: when the next write begins, the sync before it has ended.
+    pub(super) fn before(&self, dir: &Path, step: DiskStep) {
+        match step {
+            DiskStep::LogWrite => *self.synced.lock() = self.pending.lock().clone(),
+            DiskStep::LogSync => *self.pending.lock() = Self::sizes(dir),
+            _ => {}
+        }
+    }
+
+    /// Everything queued so far has been acknowledged, so the last sync has ended.
+    pub(super) fn settle(&self) {
+        *self.synced.lock() = self.pending.lock().clone();
+    }
+
+    /// Copies an engine's directory as a power cut now would leave it.
+    pub(super) fn cut(&self, from: &Path, to: &Path) {
+        for part in ["log", "state"] {
+            std::fs::create_dir_all(to.join(part)).unwrap();
+            for entry in std::fs::read_dir(from.join(part)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.file_name().is_some_and(|name| name != "LOCK") {
+                    std::fs::copy(&path, to.join(part).join(path.file_name().unwrap())).unwrap();
+                }
+            }
+        }
+        for (path, size_bytes) in self.synced.lock().iter() {
+            let copy = to.join("log").join(path.file_name().unwrap());
+            std::fs::OpenOptions::new().write(true).open(copy).unwrap().set_len(*size_bytes).unwrap();
+        }
+    }
+}
+
+/// One node of a cluster in this process.
+pub(super) struct Node {
+    pub(super) engine: Arc<Engine>,
+    pub(super) group: Group,
+    pub(super) seen: Arc<Seen>,
+}
+
+/// Starts a node of a group of three.
+pub(super) async fn start_node(network: &LocalNetwork, options: EngineOptions) -> Node {
+    let engine = Engine::open(options.clone(), network.transport(options.node_id)).unwrap();
+    network.attach(&engine);
+    let members = BTreeSet::from([1, 2, 3]);
+    engine.create_group(GroupConfig { group_id: 7, members, initial_rows: RowBatch::new() }).await.unwrap();
+    let seen = Arc::default();
+    let group = open_group(&engine, 7, &seen).await;
+    Node { engine, group, seen }
+}
+
+/// Waits until one of the nodes leads and the others know it; its place.
+pub(super) async fn leader_of(nodes: &[&Node]) -> usize {
+    let find = || {
+        let leader = nodes.iter().position(|node| node.group.status().is_leader)?;
+        let status = nodes[leader].group.status();
+        let agreed = nodes.iter().all(|node| {
+            let seen = node.group.status();
+            seen.leader == status.leader && seen.term == status.term
+        });
+        agreed.then_some(leader)
+    };
+    until("a leader", || find().is_some()).await;
+    find().unwrap_or_default()
+}

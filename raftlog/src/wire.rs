@@ -1,0 +1,422 @@
+//! Everything stored or sent, as protobuf messages, and their conversion from and to openraft's types.
+//!
+//! Tags are pinned: a field is added under a new tag, never reused.
+
+use bytes::Bytes;
+use openraft::EntryPayload;
+use prost::Message;
+
+use crate::raft_types::{
+    Entry, LeaderId, LogId, Membership, Payload, SnapshotMeta, StoredMembership, TypeConfig, Vote, log_id,
+};
+
+/// Bytes that are not a message of the expected kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("malformed {what}: {reason}")]
+pub(crate) struct WireError {
+    what: &'static str,
+    reason: String,
+}
+
+impl WireError {
+    pub(crate) fn new(what: &'static str, reason: impl std::fmt::Display) -> Self {
+        Self { what, reason: reason.to_string() }
+    }
+}
+
+/// Decodes a message.
+pub(crate) fn decode<M: Message + Default>(what: &'static str, bytes: &[u8]) -> Result<M, WireError> {
+    M::decode(bytes).map_err(|error| WireError::new(what, error))
+}
+
+/// Encodes a message.
+pub(crate) fn encode<M: Message>(message: &M) -> Bytes {
+    message.encode_to_vec().into()
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct LogIdMsg {
+    #[prost(uint64, tag = "1")]
+    pub(crate) term: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) index: u64,
+}
+
+impl From<&LogId> for LogIdMsg {
+    fn from(id: &LogId) -> Self {
+        Self { term: id.leader_id.term, index: id.index }
+    }
+}
+
+impl From<LogIdMsg> for LogId {
+    fn from(msg: LogIdMsg) -> Self {
+        log_id(msg.term, msg.index)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct VoteMsg {
+    #[prost(uint64, tag = "1")]
+    pub(crate) term: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) node_id: u64,
+    #[prost(bool, tag = "3")]
+    pub(crate) committed: bool,
+}
+
+impl From<&Vote> for VoteMsg {
+    fn from(vote: &Vote) -> Self {
+        Self { term: vote.leader_id.term, node_id: vote.leader_id.voted_for, committed: vote.committed }
+    }
+}
+
+impl From<VoteMsg> for Vote {
+    fn from(msg: VoteMsg) -> Self {
+        Vote { leader_id: LeaderId { term: msg.term, voted_for: msg.node_id }, committed: msg.committed }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct NodeSetMsg {
+    #[prost(uint64, repeated, tag = "1")]
+    pub(crate) ids: Vec<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct MembershipMsg {
+    /// One set, or two while the membership is joint.
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) voters: Vec<NodeSetMsg>,
+    #[prost(uint64, repeated, tag = "2")]
+    pub(crate) learners: Vec<u64>,
+}
+
+impl From<&Membership> for MembershipMsg {
+    fn from(membership: &Membership) -> Self {
+        let voters = membership.get_joint_config().iter();
+        Self {
+            voters: voters.map(|ids| NodeSetMsg { ids: ids.iter().copied().collect() }).collect(),
+            learners: membership.learner_ids().collect(),
+        }
+    }
+}
+
+impl From<MembershipMsg> for Membership {
+    fn from(msg: MembershipMsg) -> Self {
+        let voters = msg.voters.into_iter().map(|set| set.ids.into_iter().collect()).collect();
+        Membership::new_with_defaults(voters, msg.learners)
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct StoredMembershipMsg {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) log_id: Option<LogIdMsg>,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) membership: Option<MembershipMsg>,
+}
+
+impl From<&StoredMembership> for StoredMembershipMsg {
+    fn from(stored: &StoredMembership) -> Self {
+        Self {
+            log_id: stored.log_id().as_ref().map(LogIdMsg::from),
+            membership: Some(stored.membership().into()),
+        }
+    }
+}
+
+impl From<StoredMembershipMsg> for StoredMembership {
+    fn from(msg: StoredMembershipMsg) -> Self {
+        let membership = msg.membership.map(Membership::from).unwrap_or_default();
+        StoredMembership::new(msg.log_id.map(LogId::from), membership)
+    }
+}
+
+/// An entry: a payload, a membership, or neither (a new leader's first entry).
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct EntryMsg {
+    #[prost(uint64, tag = "1")]
+    pub(crate) term: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) index: u64,
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    pub(crate) payload: Option<Bytes>,
+    #[prost(message, optional, tag = "4")]
+    pub(crate) membership: Option<MembershipMsg>,
+    /// Bytes of all entries that this log ever took, this one included. Only stored, never sent.
+    #[prost(uint64, tag = "5")]
+    pub(crate) end_offset_bytes: u64,
+}
+
+impl EntryMsg {
+    /// The message of an entry whose end in the log is known.
+    pub(crate) fn stored(entry: &Entry, end_offset_bytes: u64) -> Self {
+        Self { end_offset_bytes, ..Self::from(entry) }
+    }
+}
+
+impl From<&Entry> for EntryMsg {
+    fn from(entry: &Entry) -> Self {
+        let (payload, membership) = match &entry.payload {
+            EntryPayload::Blank => (None, None),
+            EntryPayload::Normal(payload) => (Some(payload.0.clone()), None),
+            EntryPayload::Membership(membership) => (None, Some(membership.into())),
+        };
+        Self { term: entry.log_id.leader_id.term, index: entry.log_id.index, payload, membership, end_offset_bytes: 0 }
+    }
+}
+
+impl From<EntryMsg> for Entry {
+    fn from(msg: EntryMsg) -> Self {
+        let payload = match (msg.payload, msg.membership) {
+            (Some(payload), _) => EntryPayload::Normal(Payload(payload)),
+            (None, Some(membership)) => EntryPayload::Membership(membership.into()),
+            (None, None) => EntryPayload::Blank,
+        };
+        Entry { log_id: log_id(msg.term, msg.index), payload }
+    }
+}
+
+/// What a node knows about a group that it was told to create.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct DescriptorMsg {
+    #[prost(uint64, repeated, tag = "1")]
+    pub(crate) members: Vec<u64>,
+}
+
+/// What an engine's directory says about itself.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct IdentityMsg {
+    #[prost(uint64, tag = "1")]
+    pub(crate) node_id: u64,
+    #[prost(uint32, tag = "2")]
+    pub(crate) layout_version: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct AppendRequestMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) previous: Option<LogIdMsg>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) entries: Vec<EntryMsg>,
+    #[prost(message, optional, tag = "4")]
+    pub(crate) committed: Option<LogIdMsg>,
+}
+
+impl From<&openraft::raft::AppendEntriesRequest<TypeConfig>> for AppendRequestMsg {
+    fn from(request: &openraft::raft::AppendEntriesRequest<TypeConfig>) -> Self {
+        Self {
+            vote: (&request.vote).into(),
+            previous: request.prev_log_id.as_ref().map(LogIdMsg::from),
+            entries: request.entries.iter().map(EntryMsg::from).collect(),
+            committed: request.leader_commit.as_ref().map(LogIdMsg::from),
+        }
+    }
+}
+
+impl From<AppendRequestMsg> for openraft::raft::AppendEntriesRequest<TypeConfig> {
+    fn from(msg: AppendRequestMsg) -> Self {
+        Self {
+            vote: msg.vote.into(),
+            prev_log_id: msg.previous.map(LogId::from),
+            entries: msg.entries.into_iter().map(Entry::from).collect(),
+            leader_commit: msg.committed.map(LogId::from),
+        }
+    }
+}
+
+/// Answer to an append: at most one field is set. None: everything was taken.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct AppendReplyMsg {
+    /// Taken up to here only, where `partial` is true.
+    #[prost(message, optional, tag = "1")]
+    pub(crate) taken: Option<LogIdMsg>,
+    #[prost(bool, tag = "2")]
+    pub(crate) partial: bool,
+    /// The entry before the first is another one here, or missing.
+    #[prost(bool, tag = "3")]
+    pub(crate) conflict: bool,
+    /// A newer leader or candidate is known here.
+    #[prost(message, optional, tag = "4")]
+    pub(crate) higher_vote: Option<VoteMsg>,
+}
+
+impl From<openraft::raft::AppendEntriesResponse<TypeConfig>> for AppendReplyMsg {
+    fn from(response: openraft::raft::AppendEntriesResponse<TypeConfig>) -> Self {
+        use openraft::raft::AppendEntriesResponse as Response;
+        match response {
+            Response::Success => Self::default(),
+            Response::PartialSuccess(taken) => {
+                Self { partial: true, taken: taken.as_ref().map(LogIdMsg::from), ..Self::default() }
+            }
+            Response::Conflict => Self { conflict: true, ..Self::default() },
+            Response::HigherVote(vote) => Self { higher_vote: Some((&vote).into()), ..Self::default() },
+        }
+    }
+}
+
+impl From<AppendReplyMsg> for openraft::raft::AppendEntriesResponse<TypeConfig> {
+    fn from(msg: AppendReplyMsg) -> Self {
+        match msg {
+            AppendReplyMsg { higher_vote: Some(vote), .. } => Self::HigherVote(vote.into()),
+            AppendReplyMsg { conflict: true, .. } => Self::Conflict,
+            AppendReplyMsg { partial: true, taken, .. } => Self::PartialSuccess(taken.map(LogId::from)),
+            _ => Self::Success,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct VoteRequestMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) last_log_id: Option<LogIdMsg>,
+    #[prost(bool, tag = "3")]
+    pub(crate) leadership_transfer: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct VoteReplyMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+    #[prost(bool, tag = "2")]
+    pub(crate) granted: bool,
+    #[prost(message, optional, tag = "3")]
+    pub(crate) last_log_id: Option<LogIdMsg>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TransferRequestMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) from_leader: VoteMsg,
+    #[prost(uint64, tag = "2")]
+    pub(crate) to_node_id: u64,
+    #[prost(message, optional, tag = "3")]
+    pub(crate) last_log_id: Option<LogIdMsg>,
+}
+
+/// Answer to a request to take over: at most one field is set. None: accepted.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TransferReplyMsg {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) vote_changed_to: Option<VoteMsg>,
+    #[prost(bool, tag = "2")]
+    pub(crate) log_not_flushed: bool,
+    #[prost(message, optional, tag = "3")]
+    pub(crate) flushed: Option<LogIdMsg>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SnapshotMetaMsg {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) last_log_id: Option<LogIdMsg>,
+    #[prost(message, required, tag = "2")]
+    pub(crate) membership: StoredMembershipMsg,
+}
+
+impl From<&SnapshotMeta> for SnapshotMetaMsg {
+    fn from(meta: &SnapshotMeta) -> Self {
+        Self {
+            last_log_id: meta.last_log_id.as_ref().map(LogIdMsg::from),
+            membership: (&meta.last_membership).into(),
+        }
+    }
+}
+
+impl From<SnapshotMetaMsg> for SnapshotMeta {
+    fn from(msg: SnapshotMetaMsg) -> Self {
+        SnapshotMeta { last_log_id: msg.last_log_id.map(LogId::from), last_membership: msg.membership.into() }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RangeMsg {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) start: Vec<u8>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    pub(crate) end: Option<Vec<u8>>,
+}
+
+/// What the first chunk of a snapshot says about the whole.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SnapshotHeaderMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+    #[prost(message, required, tag = "2")]
+    pub(crate) meta: SnapshotMetaMsg,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) ranges: Vec<RangeMsg>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RowMsg {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) key: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) value: Vec<u8>,
+}
+
+/// One chunk: rows in ascending order of keys, above those of the chunk before.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SnapshotChunkMsg {
+    /// Place in the stream, from 0.
+    #[prost(uint64, tag = "1")]
+    pub(crate) sequence: u64,
+    /// Only in the first chunk.
+    #[prost(message, optional, tag = "2")]
+    pub(crate) header: Option<SnapshotHeaderMsg>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) rows: Vec<RowMsg>,
+    /// Nothing follows.
+    #[prost(bool, tag = "4")]
+    pub(crate) last: bool,
+    /// CRC-32C of the encoded chunk with this field 0.
+    #[prost(fixed32, tag = "5")]
+    pub(crate) checksum: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct SnapshotReplyMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn round_trip(entry: &Entry) -> Entry {
+        let bytes = encode(&EntryMsg::stored(entry, 77));
+        let msg: EntryMsg = decode("entry", &bytes).unwrap();
+        assert_eq!(msg.end_offset_bytes, 77);
+        msg.into()
+    }
+
+    #[test]
+    fn entries_of_each_kind_round_trip() {
+        let joint = vec![BTreeSet::from([1, 2, 3]), BTreeSet::from([3, 4])];
+        let membership = Membership::new_with_defaults(joint, [9]);
+        for payload in [
+            EntryPayload::Blank,
+            EntryPayload::Normal(Payload(Bytes::from_static(b"abc"))),
+            EntryPayload::Normal(Payload(Bytes::new())),
+            EntryPayload::Membership(membership),
+        ] {
+            let entry = Entry { log_id: log_id(3, 0), payload };
+            assert_eq!(round_trip(&entry), entry);
+        }
+    }
+
+    #[test]
+    fn votes_and_garbage() {
+        let vote = Vote { leader_id: LeaderId { term: 4, voted_for: 2 }, committed: true };
+        assert_eq!(Vote::from(VoteMsg::from(&vote)), vote);
+        assert!(decode::<VoteMsg>("vote", &[0xff; 9]).unwrap_err().to_string().contains("malformed vote"));
+    }
+}
