@@ -59,6 +59,10 @@ pub(crate) struct Faults {
     pub(crate) failing_syncs: u32,
     /// Truncations that fail from now on.
     pub(crate) failing_truncates: u32,
+    /// Syncs of the directory that fail from now on.
+    pub(crate) failing_dir_syncs: u32,
+    /// What was done, in order; a directory sync tells how many segments had their name.
+    pub(crate) calls: Vec<String>,
     /// Copies the directory as it is right before the next sync of a segment.
     pub(crate) image_at_sync: Option<(PathBuf, PathBuf)>,
     /// How much of each file in the image was synced, by name.
@@ -91,6 +95,7 @@ pub(crate) struct FaultyDisk(pub(crate) Arc<Mutex<Faults>>);
 impl Disk for FaultyDisk {
     fn append(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
         let mut faults = self.0.lock();
+        faults.calls.push("append".to_owned());
         let before = file.metadata()?;
         faults
             .synced_bytes
@@ -112,6 +117,7 @@ impl Disk for FaultyDisk {
 
     fn sync_data(&self, file: &File) -> io::Result<()> {
         let mut faults = self.0.lock();
+        faults.calls.push("sync".to_owned());
         let metadata = file.metadata()?;
         if let Some((from, to)) = faults.image_at_sync.take() {
             faults.take_image(&from, &to);
@@ -142,6 +148,13 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut faults = self.0.lock();
+        let segment_count = crate::segment::list(dir)?.len();
+        faults.calls.push(format!("sync names of {segment_count}"));
+        if faults.failing_dir_syncs > 0 {
+            faults.failing_dir_syncs -= 1;
+            return Err(io::Error::other("injected"));
+        }
         OsDisk.sync_dir(dir)
     }
 }

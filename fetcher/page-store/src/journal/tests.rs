@@ -155,3 +155,40 @@ async fn those_that_waited_for_a_put_that_failed_try_for_themselves() {
         1
     );
 }
+
+#[tokio::test]
+async fn a_new_segment_and_its_name_are_durable_before_a_record_goes_in() {
+    let (dir, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
+    let store = PageStore::open_on(
+        disk.clone(),
+        crate::StoreOptions {
+            segment_max_size_bytes: 2_000,
+            ..options(dir.path())
+        },
+    )
+    .unwrap();
+    disk.0.lock().calls.clear();
+    let creation = ["append", "sync", "sync names of 1", "append", "sync"];
+    put(&store, 1).await.unwrap();
+    assert_eq!(disk.0.lock().calls, creation);
+    disk.0.lock().calls.clear();
+    assert_eq!(put(&store, 2).await.unwrap().place.segment, 2);
+    assert_eq!(
+        disk.0.lock().calls,
+        creation.map(|call| call.replace('1', "2"))
+    );
+}
+
+#[tokio::test]
+async fn a_segment_whose_name_is_not_durable_is_not_used() {
+    let (dir, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
+    let store = open(dir.path(), &disk);
+    disk.0.lock().failing_dir_syncs = 2;
+    for _ in 0..2 {
+        assert!(matches!(put(&store, 1).await, Err(PutError::Io { .. })));
+    }
+    let stored = put(&store, 1).await.unwrap();
+    assert_eq!(stored.place.segment, 1);
+    assert_eq!(store.records().count(), 2, "one warcinfo and the page");
+    assert_eq!(store.scrub().problems, []);
+}
