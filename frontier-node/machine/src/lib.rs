@@ -51,7 +51,8 @@ pub use keys::{TAGS, key_ranges};
 pub use machine::Machine;
 pub use overlay::Overlay;
 pub use query::{
-    AuthorityRecord, ConservationTerms, HostRecord, ListedUrl, Listing, Outbox, ShardStatus, UrlRecord, UrlState,
+    AuthorityRecord, ConservationTerms, HostRecord, ListedUrl, Listing, Outbox, ShardStatus,
+    UrlRecord, UrlState,
 };
 pub use rows::{Rows, RowsError};
 pub use shard_id::ShardId;

@@ -54,6 +54,8 @@ pub const LOOKED_AT_PER_SLICE: usize = 4_096;
 pub const ROBOTS_PENDING_MS: u64 = 600_000;
 /// Longest time between tries of an unreachable robots.txt, ms.
 pub const ROBOTS_RETRY_CAP_MS: u64 = 86_400_000;
+/// Shortest time between tries of a robots.txt that is unreachable while good rules are at hand, ms.
+pub const ROBOTS_RETRY_WITH_RULES_MS: u64 = 3_600_000;
 /// Leases of an errand that may expire before it is dropped.
 pub const ERRAND_EXPIRIES: u32 = 3;
 /// Attempts of a URL, and failures in a row of its host, after which a name that does not exist ends the URL.

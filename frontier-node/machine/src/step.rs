@@ -13,7 +13,10 @@ use crate::{
     machine::Machine,
     overlay::Overlay,
     rows::Rows,
-    state::{Crawl, Host, HostAuthority, Lane, Robots, host::CLASS_SIZE},
+    state::{
+        Crawl, Host, HostAuthority, Lane, Robots,
+        host::{CLASS_SIZE, Rest},
+    },
 };
 use prost::Message;
 use std::collections::BTreeMap;
@@ -63,6 +66,9 @@ impl Machine {
         let host = self.hosts.host_mut(id)?;
         self.index.unlink(id, host);
         let result = act(host, &self.crawls);
+        if host.rest.as_deref() == Some(&Rest::default()) {
+            host.rest = None;
+        }
         self.index.link(id, host);
         self.touch(id);
         Ok(result)

@@ -104,7 +104,7 @@ impl View {
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), MachineError> {
-        let partition = keys::number_at("row", key, 1)?;
+        let partition = number_at("row", key, 1)?;
         match key.first().copied().unwrap_or_default() {
             crawl::TAG => {
                 let number = key.get(9..13).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
@@ -127,20 +127,20 @@ impl View {
             }
             lease::TAG => {
                 let kind = i32::from(key.get(9).copied().unwrap_or_default());
-                let fingerprint = keys::number_at(lease::SPACE, key, 10)?;
+                let fingerprint = number_at(lease::SPACE, key, 10)?;
                 self.leases.insert((partition, kind, fingerprint), keys::decode(lease::SPACE, value)?);
             }
             session::TAG => {
                 self.sessions.insert(key[9..].to_vec(), keys::decode(session::SPACE, value)?);
             }
             seen::TAG => {
-                self.seen.insert((partition, keys::number_at("seen", key, 9)?));
+                self.seen.insert((partition, number_at("seen", key, 9)?));
             }
             url::TAG => {
-                self.urls.insert((partition, keys::number_at(url::SPACE, key, 9)?), keys::decode(url::SPACE, value)?);
+                self.urls.insert((partition, number_at(url::SPACE, key, 9)?), keys::decode(url::SPACE, value)?);
             }
             outbox::TAG => {
-                self.outbox.insert((partition, keys::number_at(outbox::SPACE, key, 9)?), keys::decode(outbox::SPACE, value)?);
+                self.outbox.insert((partition, number_at(outbox::SPACE, key, 9)?), keys::decode(outbox::SPACE, value)?);
             }
             _ => self.take_robots(partition, key, value)?,
         }
@@ -151,7 +151,7 @@ impl View {
         match key.first().copied().unwrap_or_default() {
             errand::TAG => {
                 let (host, rest) = hosted(errand::SPACE, key)?;
-                let fingerprint = keys::number_at(errand::SPACE, rest, 0)?;
+                let fingerprint = number_at(errand::SPACE, rest, 0)?;
                 self.errands.insert(((partition, host), fingerprint), keys::decode(errand::SPACE, value)?);
             }
             robots::TAG => {
@@ -165,13 +165,19 @@ impl View {
             }
             robots_reference::TAG => {
                 let digest = key.get(9..41).ok_or_else(|| MachineError::corrupt("robots_reference", "key too short"))?;
-                self.references.insert((partition, digest.to_vec(), keys::number_at("robots_reference", key, 41)?));
+                self.references.insert((partition, digest.to_vec(), number_at("robots_reference", key, 41)?));
             }
             // The shard's one meta row is read first.
             _ => {}
         }
         Ok(())
     }
+}
+
+/// The big-endian number at a place of a key.
+fn number_at(space: &'static str, key: &[u8], at: usize) -> Result<u64, MachineError> {
+    let bytes = key.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+    bytes.map(u64::from_be_bytes).ok_or_else(|| MachineError::corrupt(space, "key too short"))
 }
 
 /// Host name and the rest of the key of a space below a host.

@@ -39,10 +39,10 @@ pub fn budget_cycle_ms(policy: &CrawlPolicy) -> u64 {
     or(policy.budget_cycle_ms, 30 * 86_400_000)
 }
 
-/// Fetches of a host in a cycle.
-pub fn budget_pages(policy: &CrawlPolicy, delay_ms: u64) -> u64 {
+/// Fetches of a host in a cycle; without a number the delay alone is the limit.
+pub fn budget_pages(policy: &CrawlPolicy) -> u64 {
     match policy.host_budget_pages {
-        0 => budget_cycle_ms(policy) / delay_ms.max(1),
+        0 => u64::MAX,
         pages => pages,
     }
 }
@@ -71,13 +71,19 @@ impl Robots {
             && match self.phase {
                 Phase::Unknown => false,
                 Phase::Fresh => self.until_ms > wall_ms,
-                Phase::Unreachable | Phase::Pending => self.until_ms > now_ms,
+                Phase::Unreachable => self.until_ms > now_ms,
+                // What an errand looks for may forbid what the old rules allow; after a failed try the old rules hold (RFC 9309 2.3.1.4).
+                Phase::Pending => self.until_ms > now_ms && self.failures > 0,
             }
     }
 
     /// Whether its URLs wait for the next try.
     pub fn must_wait(&self) -> bool {
-        matches!(self.phase, Phase::Unreachable | Phase::Pending) && self.good == Good::Nothing
+        match self.phase {
+            Phase::Unreachable => self.good == Good::Nothing,
+            Phase::Pending => self.good == Good::Nothing || self.failures == 0,
+            _ => false,
+        }
     }
 
     /// Whether its robots.txt may be asked for.
@@ -121,7 +127,7 @@ impl Model {
     /// Whether a crawl may take no more pages of a host in this cycle.
     pub fn over_budget(&self, host: &Host, crawl: u32) -> bool {
         let (Some(policy), Some(budget)) = (self.crawls.get(&crawl), host.budgets.get(&crawl)) else { return false };
-        let limit = budget_pages(&policy.given, self.delay_ms(host));
+        let limit = budget_pages(&policy.given);
         budget.waits || (self.cycle_runs(budget.ends_unix_ms) && budget.spent >= limit)
     }
 

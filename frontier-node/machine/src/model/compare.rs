@@ -120,6 +120,7 @@ fn robots(row: &AuthorityRow) -> Robots {
         asked_ms: u64::from(row.crawl_delay_ms),
         until_ms: row.until_ms,
         failures: row.failures,
+        since_unix_ms: row.since_unix_ms,
         ending: row.ending,
     }
 }

@@ -43,12 +43,15 @@ impl Model {
                 let refused = removed || !makes_sense(policy);
                 must(accepted != refused, || format!("{policy:?} was answered {reply:?}"))?;
                 if accepted {
-                    self.crawls.insert(policy.crawl, Crawl { given: *policy, removed: false });
+                    self.crawls.insert(policy.crawl, Crawl { given: *policy, removed: false, forget: false });
                 }
             }
             Some(Policy::Host(policy)) => {
                 must(accepted, || format!("{policy:?} was answered {reply:?}"))?;
                 let blocked_until_ms = if policy.block_for_ms == 0 { 0 } else { self.now_ms + policy.block_for_ms };
+                if policy.block_for_ms == 0 && policy.min_delay_ms == 0 && self.host(policy.partition, &policy.host).is_none() {
+                    return Ok(());
+                }
                 let host = self.host_or_new(policy.partition, &policy.host);
                 host.blocked_until_ms = blocked_until_ms;
                 host.min_delay_ms = policy.min_delay_ms;

@@ -113,16 +113,14 @@ impl Model {
             return must(matches!(result, DiscoverResult::Refused(Refusal::ErrandHops | Refusal::Malformed)), || wrong("too many hops"));
         }
         let same = |waiting: &WaitingErrand| waiting.errand.partition == errand.partition && waiting.errand.fingerprint == errand.fingerprint && waiting.host == host;
-        if let Some(at) = self.errands.iter().position(same) {
-            // At most one for each origin: the newer attempt takes the older one's place, unless that is out.
-            let leased = self.leases.iter().any(|lease| lease.key.partition == errand.partition && lease.key.fingerprint == errand.fingerprint && lease.host == host);
-            if *result == DiscoverResult::Known {
-                return must(leased || errand.attempt <= self.errands[at].errand.attempt || self.errands[at].errand == *errand, || wrong("new"));
+        if let Some(placed) = self.errands.iter_mut().find(|waiting| same(waiting)) {
+            // At most one for each origin: a later attempt or hop takes the place of the one before, be it leased or not.
+            let is_newer = (errand.attempt, errand.hop) > (placed.errand.attempt, placed.errand.hop);
+            let expected = if is_newer { DiscoverResult::New } else { DiscoverResult::Known };
+            if is_newer {
+                (placed.errand, placed.expiries) = (errand.clone(), 0);
             }
-            must(*result == DiscoverResult::New && !leased, || wrong("known"))?;
-            self.errands[at].errand = errand.clone();
-            self.errands[at].expiries = 0;
-            return Ok(());
+            return must(*result == expected, || wrong(&format!("{expected:?}")));
         }
         let waiting = self.errands.iter().filter(|waiting| waiting.host == host).count();
         if waiting >= limits::ERRANDS_PER_HOST {
@@ -142,6 +140,10 @@ impl Model {
         let (Some((name, authority)), Some(robots)) = (Authority::of(&found.origin), &found.robots) else {
             return must(*result == DiscoverResult::Refused(Refusal::Malformed), || wrong("malformed"));
         };
+        if !matches!(robots.code(), RobotsCode::Rules | RobotsCode::AllowAll | RobotsCode::Unreachable | RobotsCode::Pending) {
+            // An errand asks unconditionally.
+            return must(*result == DiscoverResult::Refused(Refusal::Malformed), || wrong("malformed"));
+        }
         let known = self.host(found.origin_partition, name).and_then(|host| host.robots.get(&authority));
         let waits = known.is_some_and(|known| known.phase == Phase::Pending && known.attempt == found.attempt);
         if !waits {
@@ -163,22 +165,21 @@ impl Model {
             RobotsCode::Rules if found.no_valid_line && known => Some((kept(&robots.good), robots.asked_ms)),
             RobotsCode::Rules => Some((Good::Rules(found.digest.clone()), found.crawl_delay_ms)),
             RobotsCode::AllowAll => Some((Good::AllowAll, 0)),
-            RobotsCode::NotModified if known => Some((kept(&robots.good), robots.asked_ms)),
+            RobotsCode::NotModified if matches!(robots.good, Good::Rules(_)) => Some((kept(&robots.good), robots.asked_ms)),
             RobotsCode::NotModified | RobotsCode::Unreachable | RobotsCode::Pending => None,
         };
         if let Some((good, asked_ms)) = answer {
             must(row.phase == 1, || format!("{name} had an answer and its phase is {}", row.phase))?;
             must(row.until_ms > wall_ms && row.until_ms <= wall_ms + 86_400_000, || format!("{name}: fresh until {} at {wall_ms}", row.until_ms))?;
             (robots.phase, robots.good, robots.asked_ms) = (Phase::Fresh, good, asked_ms.min(u64::from(u32::MAX)));
-            (robots.until_ms, robots.failures, robots.ending) = (row.until_ms, 0, false);
+            (robots.until_ms, robots.failures, robots.since_unix_ms, robots.ending) = (row.until_ms, 0, 0, false);
         } else if found.code() == RobotsCode::Pending {
-            must(row.phase == 3 && row.until_ms == now_ms + limits::ROBOTS_PENDING_MS, || format!("{name} waits for an errand, its row says {row:?}"))?;
+            must(row.phase == 3 && row.until_ms >= now_ms + limits::ROBOTS_PENDING_MS && row.until_ms <= now_ms + limits::ROBOTS_RETRY_CAP_MS, || format!("{name} waits for an errand, its row says {row:?}"))?;
             (robots.phase, robots.until_ms) = (Phase::Pending, row.until_ms);
         } else {
             must(row.phase == 2, || format!("{name} was not reached, its row says {row:?}"))?;
             must(row.until_ms > now_ms && row.until_ms <= now_ms + limits::ROBOTS_RETRY_CAP_MS, || format!("{name}: next try at {}", row.until_ms))?;
-            must(row.failures > robots.failures, || format!("{name} was not reached and counts {} failures", row.failures))?;
-            (robots.phase, robots.until_ms, robots.failures, robots.ending) = (Phase::Unreachable, row.until_ms, row.failures, row.ending);
+            robots.fail(row.until_ms, wall_ms);
         }
         Ok(())
     }

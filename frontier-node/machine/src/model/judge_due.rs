@@ -2,7 +2,7 @@
 
 use super::{
     clock,
-    state::{Ended, Judged, Lease, Model, Phase, Where, must},
+    state::{Ended, Judged, Lease, Model, Where, must},
 };
 use crate::{
     authority::Authority,
@@ -13,16 +13,16 @@ use crate::{
 
 impl Model {
     pub fn due(&mut self, after: &View) -> Judged {
-        self.expire(after)?;
+        self.expire()?;
         self.promote(after)?;
-        self.end_behind_robots(after)?;
+        self.end_behind_robots()?;
         self.forget_hosts(after);
         self.sessions.retain(|_, session| session.expires_ms > self.now_ms);
         Ok(())
     }
 
     /// Leases whose deadline is past; the host counts as contacted as late as the deadline.
-    fn expire(&mut self, after: &View) -> Judged {
+    fn expire(&mut self) -> Judged {
         let now_ms = self.now_ms;
         let mut due: Vec<Lease> = self.leases.iter().filter(|lease| lease.deadline_ms <= now_ms).cloned().collect();
         due.sort_by_key(|lease| (lease.deadline_ms, lease.key));
@@ -34,7 +34,7 @@ impl Model {
             host.last_contact_ms = host.last_contact_ms.max(Some(lease.deadline_ms));
             match lease.key.kind() {
                 LeaseKind::Page => self.expire_page(&lease)?,
-                LeaseKind::Robots => self.adopt_robots_failure(&lease, after)?,
+                LeaseKind::Robots => self.expire_robots(&lease)?,
                 LeaseKind::Errand => {
                     let same = |key: &crate::command::discover::Errand| key.partition == lease.key.partition && key.fingerprint == lease.key.fingerprint;
                     for waiting in self.errands.iter_mut().filter(|waiting| same(&waiting.errand)) {
@@ -51,20 +51,22 @@ impl Model {
         if self.close_if_removed(lease) {
             return Ok(());
         }
+        let now_ms = self.now_ms;
         let most = self.crawls.get(&lease.crawl).map_or(8, |crawl| clock::max_attempts(&crawl.given));
         let Some(url) = self.url_mut(lease.key.partition, lease.key.fingerprint) else { return Err("a leased URL is unknown".into()) };
         url.attempts += 1;
-        url.place = if url.attempts >= most { Where::Refused } else { Where::Queued { due_ms: lease.due_ms } };
+        url.place = if url.attempts >= most { Where::Refused } else { Where::Queued { due_ms: now_ms } };
         Ok(())
     }
 
-    /// A marked lease closes its URL as removed, whatever happened.
+    /// A marked lease, and any of a removed crawl, closes its URL as removed, whatever happened.
     pub fn close_if_removed(&mut self, lease: &Lease) -> bool {
         let (partition, fingerprint) = (lease.key.partition, lease.key.fingerprint);
-        if !lease.removed {
+        let crawl = self.crawls.get(&lease.crawl).filter(|crawl| crawl.removed);
+        if !lease.removed && crawl.is_none() {
             return false;
         }
-        if lease.forget {
+        if lease.forget || crawl.is_some_and(|crawl| crawl.forget) {
             self.urls.retain(|url| url.partition != partition || url.fingerprint != fingerprint);
             self.forgotten += 1;
         } else if let Some(url) = self.url_mut(partition, fingerprint) {
@@ -73,17 +75,12 @@ impl Model {
         true
     }
 
-    /// An expired robots lease says nothing of the rules: what was known holds, and it may be asked again at once.
-    fn adopt_robots_failure(&mut self, lease: &Lease, after: &View) -> Judged {
+    /// An expired robots lease is a try that reached nothing, and says nothing of the host: it may be asked again at once.
+    fn expire_robots(&mut self, lease: &Lease) -> Judged {
         let Some(authority) = lease.authority else { return Err("a robots lease without authority".into()) };
-        let row = self.authority_in(after, lease.key.partition, &lease.host, authority);
-        let now_ms = self.now_ms;
+        let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
         let host = self.host_mut(lease.key.partition, &lease.host)?;
-        let robots = host.robots.entry(authority).or_default();
-        if let Some(row) = row.filter(|row| row.phase == 2) {
-            must(row.until_ms <= now_ms, || "a robots lease expired and its next try waits".into())?;
-            (robots.phase, robots.until_ms, robots.failures, robots.ending) = (Phase::Unreachable, row.until_ms, row.failures, row.ending);
-        }
+        host.robots.entry(authority).or_default().fail(now_ms, wall_ms);
         Ok(())
     }
 
@@ -110,7 +107,7 @@ impl Model {
     }
 
     /// URLs of an authority that has been unreachable for 30 days end.
-    fn end_behind_robots(&mut self, after: &View) -> Judged {
+    fn end_behind_robots(&mut self) -> Judged {
         let ending: Vec<_> = self
             .hosts
             .iter()
@@ -122,12 +119,10 @@ impl Model {
                     url.place = Where::Refused;
                 }
             }
-            let row = self.authority_in(after, partition, &name, authority);
+            // URLs that come later get their own 30 days.
+            let wall_ms = self.wall_ms;
             let robots = self.host_mut(partition, &name)?.robots.entry(authority).or_default();
-            let Some(row) = row else { continue };
-            must(!row.ending, || format!("{name}: its few URLs ended and it is still ending"))?;
-            robots.ending = false;
-            (robots.phase, robots.until_ms, robots.failures) = (super::compare::phase(row.phase), row.until_ms, row.failures);
+            (robots.ending, robots.since_unix_ms) = (false, wall_ms);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{
     clock,
-    state::{Good, Host, Judged, Lease as Out, Model, Session, Where, must},
+    state::{Good, Host, Judged, Lease as Out, Model, Phase, Session, Where, must},
 };
 use crate::{
     authority::Authority,
@@ -55,6 +55,7 @@ impl Model {
                 host.since_ms = row.since_ms;
             }
         }
+        self.give_up_pending(after);
         for lease in leases {
             must(lease.token == self.token + 1, || format!("token {} after {}", lease.token, self.token))?;
             must(lease.deadline_ms == deadline_ms, || format!("deadline {}, expected {deadline_ms}", lease.deadline_ms))?;
@@ -68,6 +69,21 @@ impl Model {
         Ok(())
     }
 
+    /// An errand's deadline that is past counts as a failed try, noticed at the latest when the host is looked at.
+    fn give_up_pending(&mut self, after: &View) {
+        let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
+        for host in &mut self.hosts {
+            let Some(row) = after.hosts.get(&(host.partition, host.name.clone())) else { continue };
+            for (authority, robots) in &mut host.robots {
+                let row = row.authorities.iter().find(|row| row.https == authority.https && row.port == u32::from(authority.port));
+                let Some(row) = row.filter(|row| row.phase == 2 && robots.phase == Phase::Pending && robots.until_ms <= now_ms) else { continue };
+                if row.failures > robots.failures {
+                    robots.fail(now_ms, wall_ms);
+                }
+            }
+        }
+    }
+
     fn judge_grant(&mut self, lease: &Lease) -> Judged {
         let host = self.host_of(lease)?.clone();
         let name = &host.name;
@@ -78,7 +94,14 @@ impl Model {
         let pages = !self.eligible(&host).is_empty();
         let is_errand = lease.key.kind() == LeaseKind::Errand;
         if pages && self.has_errand(&host) {
-            must(is_errand != host.errand_last, || format!("{name}: errands and pages do not take turns"))?;
+            // Robots leases stand between: they are not pages, and what they find decides whether there is one.
+            let is_page = lease.key.kind() == LeaseKind::Page;
+            must(!is_errand || !host.errand_last, || format!("{name}: two errands in a row while a page waits"))?;
+            must(!is_page || host.page_passed == 0, || format!("{name}: two pages in a row while an errand waits"))?;
+            self.host_mut(host.partition, name)?.page_passed += u32::from(is_page);
+        }
+        if is_errand {
+            self.host_mut(host.partition, name)?.page_passed = 0;
         }
         let out = match &lease.work {
             Work::Page(work) => self.judge_page(&host, lease, work)?,
@@ -90,9 +113,15 @@ impl Model {
             }
         };
         let (authority, crawl, due_ms) = out;
-        self.host_mut(host.partition, name)?.errand_last = is_errand;
+        let errand = match &lease.work {
+            Work::Errand(errand) => Some(errand.clone()),
+            _ => None,
+        };
+        let is_robots = lease.key.kind() == LeaseKind::Robots;
+        let taken = self.host_mut(host.partition, name)?;
+        taken.errand_last = is_errand || (is_robots && taken.errand_last);
         let (key, token, granted_ms, deadline_ms) = (lease.key, lease.token, self.now_ms, lease.deadline_ms);
-        self.leases.push(Out { key, token, granted_ms, deadline_ms, host: name.clone(), authority, crawl, due_ms, removed: false, forget: false });
+        self.leases.push(Out { key, token, granted_ms, deadline_ms, host: name.clone(), authority, crawl, due_ms, errand, removed: false, forget: false });
         Ok(())
     }
 
@@ -141,14 +170,18 @@ impl Model {
         must(expected == *work, || format!("page {work:?}, expected {expected:?}"))?;
         let Where::Queued { due_ms } = first.place else { return Err("not queued".into()) };
         let (authority, crawl, cycle_ms) = (first.authority, first.crawl, self.cycle_ms(first.crawl));
-        let (wall_ms, limit) = (self.wall_ms, self.crawls.get(&crawl).map_or(0, |crawl| clock::budget_pages(&crawl.given, expected.delay_ms)));
+        let (wall_ms, limit) = (self.wall_ms, self.crawls.get(&crawl).map_or(0, |crawl| clock::budget_pages(&crawl.given)));
         let (partition, name) = (host.partition, host.name.clone());
-        let budget = self.host_mut(partition, &name)?.budgets.entry(crawl).or_default();
-        if budget.ends_unix_ms <= wall_ms || budget.ends_unix_ms > wall_ms + 2 * cycle_ms {
-            (budget.ends_unix_ms, budget.spent) = (wall_ms + cycle_ms, 0);
+        let host = self.host_mut(partition, &name)?;
+        if limit != u64::MAX || host.budgets.contains_key(&crawl) {
+            let budget = host.budgets.entry(crawl).or_default();
+            if budget.ends_unix_ms <= wall_ms || budget.ends_unix_ms > wall_ms + 2 * cycle_ms {
+                // Cycles begin at multiples of their length.
+                (budget.ends_unix_ms, budget.spent) = ((wall_ms / cycle_ms + 1) * cycle_ms, 0);
+            }
+            must(budget.spent < limit, || format!("{name}: crawl {crawl} spent {} of {limit}", budget.spent))?;
+            budget.spent += 1;
         }
-        must(budget.spent < limit, || format!("{name}: crawl {crawl} spent {} of {limit}", budget.spent))?;
-        budget.spent += 1;
         if let Some(url) = self.url_mut(lease.key.partition, lease.key.fingerprint) {
             url.place = Where::Leased;
         }

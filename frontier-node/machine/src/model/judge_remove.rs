@@ -15,6 +15,7 @@ impl Model {
         must(reply.removed <= limits::REMOVALS_PER_SLICE as u64, || format!("{} removed by a slice", reply.removed))?;
         if let (Some(Target::Crawl(_)), Some(crawl)) = (&slice.target, self.crawls.get_mut(&slice.crawl)) {
             crawl.removed = true;
+            crawl.forget |= slice.forget;
         }
         let (mut removed, mut marked, mut left) = (0, 0, 0);
         for at in (0..self.urls.len()).rev() {

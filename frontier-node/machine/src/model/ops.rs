@@ -253,7 +253,10 @@ fn removal(crawl: u32, target: u8, origin: usize, page: u8) -> Target {
     match target {
         0 => Target::Crawl(CrawlTarget {}),
         1 | 2 => Target::Host(HostTarget { partition, host: crate::authority::Authority::of(origin).map_or("", |(host, _)| host).into() }),
-        _ => Target::Url(UrlTarget { partition, fingerprint: world::fingerprint(crawl, &format!("{origin}/{page}")) }),
+        _ => {
+            let url = format!("{origin}/{page}");
+            Target::Url(UrlTarget { partition, fingerprint: world::fingerprint(crawl, &url), url })
+        }
     }
 }
 

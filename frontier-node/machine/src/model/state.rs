@@ -52,6 +52,8 @@ pub enum Ended {
 pub struct Crawl {
     pub given: CrawlPolicy,
     pub removed: bool,
+    /// The removal also forgets.
+    pub forget: bool,
 }
 
 /// A host.
@@ -66,8 +68,10 @@ pub struct Host {
     pub blocked_until_ms: u64,
     pub min_delay_ms: u64,
     pub robots: BTreeMap<Authority, Robots>,
-    /// Whether the last lease was an errand's.
+    /// Whether an errand was leased after the last page.
     pub errand_last: bool,
+    /// Pages leased while an errand waited, since the last errand.
+    pub page_passed: u32,
     pub budgets: BTreeMap<u32, Budget>,
     /// As its row says: the delay by which it stands in the ready order.
     pub stored_delay_ms: u64,
@@ -113,7 +117,24 @@ pub struct Robots {
     /// Fresh: Unix ms; else shard time.
     pub until_ms: u64,
     pub failures: u32,
+    /// Unix ms since which nothing was reached; 0 = reached.
+    pub since_unix_ms: u64,
     pub ending: bool,
+}
+
+impl Robots {
+    /// A try reached nothing; the next is due then. After 30 days of it what was known goes and what waits ends.
+    pub fn fail(&mut self, until_ms: u64, wall_ms: u64) {
+        (self.phase, self.until_ms) = (Phase::Unreachable, until_ms);
+        self.failures += 1;
+        if self.since_unix_ms == 0 || self.since_unix_ms > wall_ms {
+            self.since_unix_ms = wall_ms;
+        }
+        if wall_ms - self.since_unix_ms >= 30 * 86_400_000 {
+            self.ending = true;
+            self.good = Good::Nothing;
+        }
+    }
 }
 
 /// Where a URL is.
@@ -158,6 +179,8 @@ pub struct Lease {
     /// Pages: the crawl, and the due time to go back to.
     pub crawl: u32,
     pub due_ms: u64,
+    /// Errands: the errand.
+    pub errand: Option<Errand>,
     pub removed: bool,
     pub forget: bool,
 }

@@ -37,14 +37,22 @@ pub struct Listing {
 
 impl Machine {
     /// URLs from `cursor` on (empty: from the start), from at most `limit` rows.
-    pub fn list_urls(&self, rows: &dyn Rows, cursor: &[u8], limit: usize) -> Result<Listing, MachineError> {
+    pub fn list_urls(
+        &self,
+        rows: &dyn Rows,
+        cursor: &[u8],
+        limit: usize,
+    ) -> Result<Listing, MachineError> {
         let (first, last) = self.range();
         let mut listing = Listing::default();
         let mut left = limit.max(1);
         for tag in [keys::url::TAG, keys::queue::TAG, keys::lease::TAG] {
             let (start, end) = keys::partitions(tag, first, last);
             let resumes = cursor.first() == Some(&tag);
-            if !resumes && !cursor.is_empty() && position(tag) < position(cursor.first().copied().unwrap_or(tag)) {
+            if !resumes
+                && !cursor.is_empty()
+                && position(tag) < position(cursor.first().copied().unwrap_or(tag))
+            {
                 continue;
             }
             let from = if resumes { cursor.to_vec() } else { start };
@@ -57,7 +65,9 @@ impl Machine {
             for (key, value) in &slice {
                 listing.urls.extend(self.listed(tag, key, value)?);
             }
-            if left == 0 && let Some((key, _)) = slice.last() {
+            if left == 0
+                && let Some((key, _)) = slice.last()
+            {
                 listing.cursor = key.clone();
                 listing.cursor.push(0);
                 return Ok(listing);
@@ -68,7 +78,9 @@ impl Machine {
 
     fn listed(&self, tag: u8, key: &[u8], value: &[u8]) -> Result<Option<ListedUrl>, MachineError> {
         match tag {
-            keys::url::TAG => self.listed_url(key, keys::decode(keys::url::SPACE, value)?).map(Some),
+            keys::url::TAG => self
+                .listed_url(key, keys::decode(keys::url::SPACE, value)?)
+                .map(Some),
             keys::queue::TAG => {
                 let row: QueueRow = keys::decode(keys::queue::SPACE, value)?;
                 Ok((!row.tried).then(|| page(UrlState::Queued, UrlRow::of_queue(0, 0, row))))
@@ -79,7 +91,11 @@ impl Machine {
 
     fn listed_url(&self, key: &[u8], row: UrlRow) -> Result<ListedUrl, MachineError> {
         let (partition, fingerprint) = keys::url::parse(key)?;
-        let lease = LeaseKey { kind: LeaseKind::Page as i32, partition, fingerprint };
+        let lease = LeaseKey {
+            kind: LeaseKind::Page as i32,
+            partition,
+            fingerprint,
+        };
         let state = match row.state() {
             _ if self.leases.get(lease).is_some() => UrlState::Leased,
             Stored::Done => UrlState::Done,
@@ -101,10 +117,17 @@ impl Machine {
             LeaseKind::Robots => {
                 let (id, slot) = hosts::of_robots_id(key.fingerprint);
                 let host = self.hosts.host(id)?;
-                let origin = host.authorities.get(usize::from(slot)).map(|known| known.authority.origin(&host.name));
-                listed.url = origin.map(|origin| format!("{origin}/robots.txt")).unwrap_or_default();
+                let origin = host
+                    .authorities
+                    .get(usize::from(slot))
+                    .map(|known| known.authority.origin(&host.name));
+                listed.url = origin
+                    .map(|origin| format!("{origin}/robots.txt"))
+                    .unwrap_or_default();
             }
-            LeaseKind::Errand => listed.url = row.errand.map(|errand| errand.url).unwrap_or_default(),
+            LeaseKind::Errand => {
+                listed.url = row.errand.map(|errand| errand.url).unwrap_or_default()
+            }
         }
         listed.kind = key.kind();
         Ok(Some(listed))
@@ -121,7 +144,11 @@ fn position(tag: u8) -> usize {
 }
 
 fn page(state: UrlState, row: UrlRow) -> ListedUrl {
-    ListedUrl { url: row.url.clone(), record: record(state, row), kind: LeaseKind::Page }
+    ListedUrl {
+        url: row.url.clone(),
+        record: record(state, row),
+        kind: LeaseKind::Page,
+    }
 }
 
 #[cfg(test)]
@@ -134,7 +161,11 @@ mod tests {
     /// One URL done, one leased for the first time, one queued, and a robots.txt leased at another host.
     fn shard() -> Shard {
         let mut shard = Shard::new();
-        shard.add_allowed(&["http://a.example/1", "http://a.example/2", "http://a.example/3"]);
+        shard.add_allowed(&[
+            "http://a.example/1",
+            "http://a.example/2",
+            "http://a.example/3",
+        ]);
         let (lease, _) = shard.lease_page();
         shard.close(&lease, answered(0), stored(1));
         shard.pass(10_000);
@@ -151,7 +182,11 @@ mod tests {
         let mut states: BTreeMap<(&str, UrlState), usize> = BTreeMap::new();
         for listed in &whole.urls {
             let (_, rest) = listed.url.split_once("://").unwrap();
-            let name = if rest.ends_with("robots.txt") { rest } else { rest.split('/').next().unwrap() };
+            let name = if rest.ends_with("robots.txt") {
+                rest
+            } else {
+                rest.split('/').next().unwrap()
+            };
             *states.entry((name, listed.record.state)).or_default() += 1;
         }
         let expected = BTreeMap::from([

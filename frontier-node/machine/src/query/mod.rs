@@ -6,7 +6,7 @@ mod listing;
 mod status;
 mod url;
 
-pub use listing::{ListedUrl, Listing};
 pub use host::{AuthorityRecord, HostRecord};
+pub use listing::{ListedUrl, Listing};
 pub use status::{ConservationTerms, Outbox, ShardStatus};
 pub use url::{UrlRecord, UrlState};

@@ -96,6 +96,14 @@ impl Machine {
         }
     }
 
+    /// About how many bytes the hosts take in memory, sets and allocation overhead included. Looks at every host: for benches.
+    pub fn memory_estimate_bytes(&self) -> u64 {
+        self.hosts
+            .from(0)
+            .map(|(_, host)| host.memory_estimate_bytes() as u64)
+            .sum()
+    }
+
     /// One counter.
     pub fn counter(&self, counter: Counter) -> u64 {
         self.meta

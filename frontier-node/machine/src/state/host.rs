@@ -259,6 +259,18 @@ impl Host {
             .find(|lane| lane.crawl == crawl && lane.slot == slot)
     }
 
+    /// Its own allocations with 16 bytes overhead each, and its entries in trees that are two thirds full.
+    pub fn memory_estimate_bytes(&self) -> usize {
+        const ALLOCATION: usize = 16;
+        let trees = (16 + 16 + 16) * 3 / 2;
+        let lanes = self.lanes.capacity() * size_of::<Lane>() + ALLOCATION;
+        let authorities = self.authorities.capacity() * size_of::<HostAuthority>() + ALLOCATION;
+        let rest = self.rest.as_ref().map_or(0, |rest| {
+            size_of::<Rest>() + rest.budgets.capacity() * size_of::<BudgetRow>() + 2 * ALLOCATION
+        });
+        size_of::<Self>() + self.name.len() + 2 * ALLOCATION + lanes + authorities + rest + trees
+    }
+
     /// A hash for jitter: the same on every replica and after every restart.
     pub fn hash(&self, seed: u64) -> u64 {
         hash::bytes(self.partition ^ hash::mix(seed), self.name.as_bytes())

@@ -15,12 +15,6 @@ use crate::{
 };
 use prost::Message;
 
-/// What a host is to be leased for.
-enum Choice {
-    Errand,
-    Lane(Lane),
-}
-
 impl Step<'_> {
     /// Leases a host that its place in the ordered sets calls ready, or moves it to where it belongs.
     pub(super) fn grant(&mut self, id: u64, ttl_ms: u64) -> Result<Option<Lease>, MachineError> {
@@ -28,23 +22,35 @@ impl Step<'_> {
             return Ok(None);
         }
         self.roll_budgets(id)?;
-        match self.m.choose(id, self.now_ms)? {
-            None => Ok(None),
-            Some(Choice::Errand) => self.grant_errand(id, ttl_ms).map(Some),
-            Some(Choice::Lane(lane)) => {
-                let host = self.m.hosts.host(id)?;
-                let robots = host
-                    .authorities
-                    .get(usize::from(lane.slot))
-                    .map(|known| &known.robots);
-                let ask =
-                    robots.is_none_or(|robots| robots.must_be_asked(self.now_ms, self.wall_ms));
-                if ask {
-                    self.grant_robots(id, lane, ttl_ms)
-                } else {
-                    self.grant_page(id, lane, ttl_ms).map(Some)
-                }
+        let lane = self.m.best_lane(id, self.now_ms)?;
+        let host = self.m.hosts.host(id)?;
+        // Errands alternate with pages.
+        if host.errands > 0 && (host.errand_turn || lane.is_none()) {
+            if let Some(lease) = self.grant_errand(id, ttl_ms)? {
+                return Ok(Some(lease));
             }
+        }
+        match lane {
+            Some(lane) => self.grant_lane(id, lane, ttl_ms),
+            None => Ok(None),
+        }
+    }
+
+    fn grant_lane(
+        &mut self,
+        id: u64,
+        lane: Lane,
+        ttl_ms: u64,
+    ) -> Result<Option<Lease>, MachineError> {
+        let host = self.m.hosts.host(id)?;
+        let robots = host
+            .authorities
+            .get(usize::from(lane.slot))
+            .map(|known| &known.robots);
+        if robots.is_none_or(|robots| robots.must_be_asked(self.now_ms, self.wall_ms)) {
+            self.grant_robots(id, lane, ttl_ms)
+        } else {
+            self.grant_page(id, lane, ttl_ms).map(Some)
         }
     }
 
@@ -191,7 +197,8 @@ impl Step<'_> {
         self.lease_of(&lease).map(Some)
     }
 
-    fn grant_errand(&mut self, id: u64, ttl_ms: u64) -> Result<Lease, MachineError> {
+    /// `None` when another host of the site is leased for the same origin: a lease's key names origin and site only.
+    fn grant_errand(&mut self, id: u64, ttl_ms: u64) -> Result<Option<Lease>, MachineError> {
         let host = self.m.hosts.host(id)?;
         let partition = host.partition;
         let (from, to) = keys::errand::of_host(partition, &host.name);
@@ -208,13 +215,22 @@ impl Step<'_> {
             partition,
             fingerprint: errand.fingerprint,
         };
+        if let Some(other) = self.m.leases.get(key) {
+            self.m.change(id, |host, _| {
+                host.errand_turn = false;
+                if host.lanes.is_empty() {
+                    host.since_ms = host.since_ms.max(other.deadline_ms);
+                }
+            })?;
+            return Ok(None);
+        }
         let mut lease = LeaseRow {
             errand: Some(errand),
             ..LeaseRow::default()
         };
         self.m.count(Counter::LeasedErrands);
         self.open(id, key, &mut lease, ttl_ms, |host| host.errand_turn = false)?;
-        self.lease_of(&lease)
+        self.lease_of(&lease).map(Some)
     }
 
     /// Everything that makes a lease: token, row, deadline, the host in flight.
@@ -317,8 +333,8 @@ impl Step<'_> {
 }
 
 impl Machine {
-    /// Errands alternate with pages; among lanes that may go the best head goes.
-    fn choose(&self, id: u64, now_ms: u64) -> Result<Option<Choice>, MachineError> {
+    /// Among lanes that may go, the one with the best head.
+    fn best_lane(&self, id: u64, now_ms: u64) -> Result<Option<Lane>, MachineError> {
         let host = self.hosts.host(id)?;
         let may_go = |lane: &&Lane| {
             self.is_live(lane.crawl)
@@ -326,16 +342,10 @@ impl Machine {
                     .lane_ready_ms(lane)
                     .is_some_and(|at_ms| at_ms <= now_ms)
         };
-        let lane = host
-            .lanes
-            .iter()
-            .filter(may_go)
-            .min_by_key(|lane| (lane.head(), lane.crawl, lane.slot));
-        Ok(match lane {
-            _ if host.errands > 0 && (host.errand_turn || lane.is_none()) => Some(Choice::Errand),
-            Some(lane) => Some(Choice::Lane(*lane)),
-            None => None,
-        })
+        let best = host.lanes.iter().filter(may_go);
+        Ok(best
+            .min_by_key(|lane| (lane.head(), lane.crawl, lane.slot))
+            .copied())
     }
 }
 

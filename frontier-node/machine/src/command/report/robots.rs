@@ -230,7 +230,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Exponential with jitter, at most a day.
+    /// Exponential with jitter, at most a day. With good rules at hand it starts at an hour: the host's own back-off is about as
+    /// long as a first retry, and pages that may go by those rules must find a turn between tries.
     fn robots_retry_ms(&self, id: u64, slot: u8) -> Result<u64, MachineError> {
         let host = self.m.hosts.host(id)?;
         let crawl = host
@@ -238,18 +239,23 @@ impl Step<'_> {
             .iter()
             .find(|lane| lane.slot == slot)
             .map_or(0, |lane| lane.crawl);
-        let policy = self.m.policy(crawl);
-        let failures = host
+        let known = host
             .authorities
             .get(usize::from(slot))
-            .map_or(0, |known| known.robots.failures);
-        let exponential_ms = policy
-            .back_off_base_ms
-            .saturating_mul(1 << failures.min(40))
-            .min(limits::ROBOTS_RETRY_CAP_MS);
+            .map(|known| &known.robots);
+        let failures = known.map_or(0, |robots| robots.failures);
+        let has_good = known.is_some_and(|robots| robots.good != Good::Nothing);
+        let own_ms = self.m.policy(crawl).back_off_base_ms;
+        let base_ms = if has_good {
+            own_ms.max(limits::ROBOTS_RETRY_WITH_RULES_MS)
+        } else {
+            own_ms
+        };
+        let cap_ms = limits::ROBOTS_RETRY_CAP_MS;
+        let exponential_ms = base_ms.saturating_mul(1 << failures.min(40)).min(cap_ms);
         Ok(hash::jitter_ms(
             exponential_ms,
-            limits::ROBOTS_RETRY_CAP_MS,
+            cap_ms,
             host.hash(u64::from(failures) << 8 | u64::from(slot)),
         ))
     }
