@@ -124,10 +124,11 @@ pub enum StopReason {
 /// Why a proposal has no reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProposeError {
-    /// This replica does not lead, or not under the token the proposal was made with. Nothing was submitted.
+    /// This replica does not lead, or not under the token the proposal was made with, or it leads but has not heard
+    /// from a quorum lately. Nothing was submitted.
     #[error("not the leader (leader: {hint:?})")]
     NotLeader {
-        /// The leader, where it is known.
+        /// The leader, where it is known. None while there is none, or none that has a quorum: try again.
         hint: Option<NodeId>,
     },
     /// The entry was submitted and may or may not become committed: the machine must recognise a repeat.

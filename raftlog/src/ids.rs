@@ -23,8 +23,8 @@ impl LeadershipToken {
 /// What this replica knows about who leads its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Leadership {
-    /// This replica won the election of `term` and has not seen a later one. It may be deposed without knowing:
-    /// proposals are fenced, and reads need `Group::confirm_leadership`.
+    /// This replica won the election of `term`, has applied an entry of that term, and has not seen a later one. It
+    /// may be deposed without knowing: proposals are fenced, and reads need `Group::confirm_leadership`.
     pub is_leader: bool,
     /// The newest term this replica has seen.
     pub term: u64,

@@ -1,7 +1,16 @@
 //! Tests of whole engines: one replica, three replicas, crashes, faults.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod corrupt_log;
 mod counter_machine;
+mod disk_faults;
+mod group_commit;
 mod one_replica;
+mod process_kill;
+mod purge;
+mod restart;
+mod rows_on_disk;
+mod snapshot_install;
 mod storage_suite;
 mod support;
+mod three_replicas;

@@ -1,6 +1,7 @@
 //! Status of a group, and requests that are not proposals.
 
 use openraft::async_runtime::watch::WatchReceiver;
+use openraft::raft::TransferLeaderRequest;
 use openraft::{LogIdOptionExt, ServerState};
 use tokio::sync::watch;
 
@@ -59,10 +60,19 @@ impl Group {
         Ok(flushed)
     }
 
-    /// Makes this replica a candidate now.
+    /// Makes this replica a candidate now, as if the leader had asked it to take over: the other voters do not wait
+    /// for their patience with that leader to run out. For when the leader's process is known to be dead; Raft decides.
+    /// A leader ignores it.
     pub async fn trigger_election(&self) -> Result<(), ControlError> {
         let running = self.running()?;
-        running.raft.trigger().elect(true).await.map_err(|fatal| self.ended(&fatal.to_string()))
+        let vote = running.raft.metrics().borrow_watched().vote;
+        let request = TransferLeaderRequest::new(vote, self.shared.options.node_id, None);
+        let taken = running.raft.handle_transfer_leader(request).await;
+        match taken.map_err(|fatal| self.ended(&fatal.to_string()))? {
+            Ok(()) => Ok(()),
+            // Nothing was heard from a leader in this run: an ordinary candidate then.
+            Err(_) => running.raft.trigger().elect(true).await.map_err(|fatal| self.ended(&fatal.to_string())),
+        }
     }
 
     /// Asks another voter to take over. Refused unless it has all but the newest entries, since a target that cannot

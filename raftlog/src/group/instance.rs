@@ -27,8 +27,9 @@ pub(crate) enum ApplyError {
     Machine(#[from] MachineError),
     #[error(transparent)]
     State(#[from] StateError),
-    #[error("applied up to {applied}, asked to apply {asked} next")]
-    Gap { applied: u64, asked: u64 },
+    /// Holes are refused where entries are read, so only a repeat is left to refuse here.
+    #[error("applied up to {applied}, asked to apply {asked} again")]
+    Repeat { applied: u64, asked: u64 },
 }
 
 /// One life of a group's machine: from being made of the rows to being dropped.
@@ -90,8 +91,8 @@ impl Instance {
         let committed: Vec<_> = entries.iter().filter_map(committed_entry).collect();
         for entry in entries {
             let asked = entry.log_id.index;
-            if next.log_id.is_some_and(|applied| applied.index + 1 != asked) {
-                return Err(ApplyError::Gap { applied: next.index(), asked });
+            if next.log_id.is_some_and(|applied| applied.index >= asked) {
+                return Err(ApplyError::Repeat { applied: next.index(), asked });
             }
             next.log_id = Some(entry.log_id);
             if let EntryPayload::Membership(membership) = &entry.payload {

@@ -1,6 +1,6 @@
 //! Opening a group's instance: load, replay, and for a group without other voters the election.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -13,6 +13,7 @@ use super::state_impl::StateStore;
 use crate::engine::Shared;
 use crate::errors::{GroupError, StopReason};
 use crate::health::classify;
+use crate::ids::NodeId;
 use crate::log::{GroupLog, LogStore};
 use crate::network::NetworkFactory;
 use crate::raft_types::TypeConfig;
@@ -38,14 +39,23 @@ pub(crate) async fn open_instance(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -
     let members = shared.members_of(group_id).await?.ok_or(GroupError::Unknown(group_id))?;
     let (instance, log) = load(slot, shared).await?;
     shared.flusher.register(&instance);
-    let running = start(shared, instance, log).await;
-    let running = match running {
-        Ok(running) => running,
-        Err(error) => {
-            shared.flusher.unregister(group_id);
-            return Err(error);
-        }
+    let error = match start(shared, instance, log).await {
+        Ok(running) => match begin(&running, shared, &members).await {
+            Ok(()) => return Ok(running),
+            Err(error) => {
+                let _already_ended = running.raft.shutdown().await;
+                error
+            }
+        },
+        Err(error) => error,
     };
+    shared.flusher.unregister(group_id);
+    Err(error)
+}
+
+/// Gives a new group its first members, and a sole voter the lead.
+async fn begin(running: &Running, shared: &Shared, members: &BTreeSet<NodeId>) -> Result<(), GroupError> {
+    let group_id = running.instance.group_id;
     let storage = |reason: String| GroupError::Storage { group_id, reason };
     let nodes: BTreeMap<_, _> = members.iter().map(|id| (*id, openraft::EmptyNode::default())).collect();
     match running.raft.initialize(nodes).await {
@@ -58,7 +68,7 @@ pub(crate) async fn open_instance(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -
         // Nobody else can lead, so there is nothing to wait for.
         running.raft.trigger().elect(false).await.map_err(|error| storage(error.to_string()))?;
     }
-    Ok(running)
+    Ok(())
 }
 
 async fn load(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -> Result<(Arc<Instance>, Arc<GroupLog>), GroupError> {
@@ -98,7 +108,7 @@ async fn start(shared: &Arc<Shared>, instance: Arc<Instance>, log: Arc<GroupLog>
 
 impl Running {
     /// Voters of the newest membership in the log.
-    pub(crate) fn voters(&self) -> std::collections::BTreeSet<u64> {
+    pub(crate) fn voters(&self) -> BTreeSet<NodeId> {
         use openraft::async_runtime::watch::WatchReceiver;
         self.raft.metrics().borrow_watched().membership_config.voter_ids().collect()
     }

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use openraft::ServerState;
 use openraft::async_runtime::watch::WatchReceiver;
+use openraft::metrics::RaftServerMetrics;
 
 use super::opening::open_instance;
 use super::purge::maintain;
 use super::slot::{GroupSlot, Running};
 use crate::engine::Shared;
 use crate::errors::{GroupError, StopReason};
-use crate::ids::Leadership;
+use crate::ids::{Leadership, NodeId};
+use crate::raft_types::TypeConfig;
 use crate::status::GroupState;
 
 /// Looks after a group until it is shut down or its machine fails.
@@ -48,8 +50,8 @@ fn state_after(reason: &StopReason) -> GroupState {
 /// Publishes leadership until the instance ends or must end; why.
 async fn watch(slot: &GroupSlot, shared: &Shared, running: &Running) -> StopReason {
     let mut health = shared.health.watch();
-    let mut metrics = running.raft.server_metrics();
-    let me = shared.options.node_id;
+    let mut server = running.raft.server_metrics();
+    let mut progress = running.raft.metrics();
     loop {
         if slot.is_stop_requested() {
             return StopReason::Shutdown;
@@ -58,20 +60,29 @@ async fn watch(slot: &GroupSlot, shared: &Shared, running: &Running) -> StopReas
         if let Some(reason) = failure {
             return reason;
         }
-        let known = {
-            let seen = metrics.borrow_watched();
-            let is_leader = seen.state == ServerState::Leader && seen.current_leader == Some(me);
-            Leadership { is_leader, term: seen.vote.leader_id.term, leader: seen.current_leader }
-        };
+        let (known, has_won) = leadership(shared.options.node_id, running, &server.borrow_watched());
         slot.leadership.send_if_modified(|published| std::mem::replace(published, known) != known);
         tokio::select! {
             () = slot.stop.notified() => {}
             _ = health.changed() => {}
-            changed = metrics.changed() => if changed.is_err() {
+            changed = server.changed() => if changed.is_err() {
+                return ended(shared, running);
+            },
+            changed = progress.changed(), if has_won && !known.is_leader => if changed.is_err() {
                 return ended(shared, running);
             },
         }
     }
+}
+
+/// What to publish, and whether this replica has won its election. It counts as leader only once it has applied an
+/// entry of its own term: before that its rows may be older than what was answered by the leader before it.
+fn leadership(me: NodeId, running: &Running, seen: &RaftServerMetrics<TypeConfig>) -> (Leadership, bool) {
+    let term = seen.vote.leader_id.term;
+    let has_won = seen.state == ServerState::Leader && seen.current_leader == Some(me);
+    let applied_term = running.instance.applied.lock().log_id.map(|applied| applied.leader_id.term);
+    let is_leader = has_won && applied_term == Some(term);
+    (Leadership { is_leader, term, leader: seen.current_leader }, has_won)
 }
 
 /// Why an instance has ended by itself.

@@ -33,6 +33,8 @@ pub(crate) struct GroupLog {
 #[derive(Default)]
 pub(super) struct LogMemory {
     pub(super) purged: Option<LogId>,
+    /// Index of the first entry, where it is above what was purged: a log need not begin with its first index.
+    pub(super) first: u64,
     pub(super) last: Option<LogId>,
     pub(super) vote: Option<Vote>,
     pub(super) committed: Option<LogId>,
@@ -44,7 +46,7 @@ pub(super) struct LogMemory {
 impl LogMemory {
     /// First index that the log may hold.
     pub(super) fn first_index(&self) -> u64 {
-        self.purged.map_or(0, |purged| purged.index + 1)
+        self.purged.map_or(0, |purged| purged.index + 1).max(self.first)
     }
 
     /// First index behind the log.
@@ -66,6 +68,9 @@ impl GroupLog {
     pub(super) fn append(&self, entries: Vec<Entry>, done: Done) {
         let received = Instant::now();
         let mut memory = self.memory.lock();
+        if memory.next_index() <= memory.first_index() {
+            memory.first = entries.first().map_or(0, |first| first.log_id.index);
+        }
         let mut ends = Vec::with_capacity(entries.len());
         for entry in &entries {
             let end_bytes = memory.marks.end_bytes() + size_bytes(entry) as u64;

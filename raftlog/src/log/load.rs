@@ -59,6 +59,7 @@ fn load_memory(db: &DB, group_id: GroupId) -> Result<LogMemory, LoadError> {
     };
     let last = last_entry(db, group_id, u64::MAX)?;
     memory.last = last.as_ref().map(|entry| Entry::from(entry.clone()).log_id).max(memory.purged);
+    memory.first = first_index(db, group_id)?.unwrap_or(0);
     if let Some(last) = last.filter(|last| last.index >= memory.first_index()) {
         load_sizes(db, group_id, &last, &mut memory)?;
         memory.last_user = last_user_entry(db, group_id, last.index + 1)?;
@@ -94,6 +95,15 @@ pub(super) fn field<M: Message + Default>(db: &DB, group_id: GroupId, field: Log
 pub(super) fn entry_at(db: &DB, group_id: GroupId, index: u64) -> Result<Option<EntryMsg>, LoadError> {
     let value = db.get(entry_key(group_id, index))?;
     Ok(value.map(|value| decode("entry", &value)).transpose()?)
+}
+
+/// Index of the first entry on disk.
+fn first_index(db: &DB, group_id: GroupId) -> Result<Option<u64>, LoadError> {
+    let mut options = ReadOptions::default();
+    options.set_iterate_upper_bound(entry_key(group_id, u64::MAX));
+    let from = entry_key(group_id, 0);
+    let first = db.iterator_opt(IteratorMode::From(&from, Direction::Forward), options).next().transpose()?;
+    Ok(first.map(|(_, value)| decode::<EntryMsg>("entry", &value)).transpose()?.map(|entry| entry.index))
 }
 
 /// The last entry below an index.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use openraft::storage::IOFlushed;
 use parking_lot::{Condvar, Mutex};
 use prost::Message;
-use rocksdb::{WriteBatch, WriteOptions};
+use rocksdb::{DB, WriteBatch, WriteOptions};
 use tokio::sync::oneshot;
 
 use super::keys::{LogField, entry_key, field_key};
 use super::tail::size_bytes;
 use crate::db_cell::{DbCell, Generation};
-use crate::errors::StopReason;
+use crate::errors::{StateError, StopReason};
 use crate::fault::{DiskStep, FaultHook};
 use crate::health::{Health, classify};
 use crate::ids::GroupId;
@@ -182,15 +182,26 @@ impl Shared {
         if batch.is_empty() {
             return false;
         }
-        match self.write(&batch) {
-            Ok(()) => {
-                self.written_ticket.store(last_ticket, Ordering::Release);
-                let synced = self.sync();
-                self.tell(batch, synced);
-            }
-            Err(error) => self.tell(batch, Err(error)),
+        let Ok((db, generation)) = self.database() else {
+            // Closed for the moment: whoever waits belongs to instances that are being stopped.
+            self.tell(batch, 0, Some(&StopReason::Shutdown));
+            return true;
+        };
+        let written = self.write(&db, generation, &batch).and_then(|()| {
+            self.written_ticket.store(last_ticket, Ordering::Release);
+            self.sync(&db)
+        });
+        let failure = written.err().map(|error| classify(&error));
+        if let Some(reason) = &failure {
+            self.health.fail(reason.clone());
         }
+        self.tell(batch, generation, failure.as_ref());
         true
+    }
+
+    fn database(&self) -> Result<(Arc<DB>, Generation), StateError> {
+        let generation = self.cell.generation();
+        Ok((self.cell.get_at(generation)?, generation))
     }
 
     /// Waits for operations and takes as many as one batch may hold.
@@ -215,9 +226,7 @@ impl Shared {
         (batch, last_ticket)
     }
 
-    fn write(&self, queued: &[Queued]) -> io::Result<()> {
-        let generation = self.cell.generation();
-        let db = self.cell.get_at(generation).map_err(io::Error::other)?;
+    fn write(&self, db: &DB, generation: Generation, queued: &[Queued]) -> io::Result<()> {
         let mut batch = WriteBatch::default();
         // What an older generation queued is left out here and refused in `tell`.
         for item in queued.iter().filter(|item| item.generation == generation) {
@@ -229,9 +238,9 @@ impl Shared {
         Ok(())
     }
 
-    fn sync(&self) -> io::Result<()> {
+    fn sync(&self, db: &DB) -> io::Result<()> {
         self.before(DiskStep::LogSync)?;
-        self.cell.get().map_err(io::Error::other)?.flush_wal(true).map_err(io::Error::other)?;
+        db.flush_wal(true).map_err(io::Error::other)?;
         add(&self.counters.fsyncs, 1);
         Ok(())
     }
@@ -266,15 +275,12 @@ impl Shared {
         }
     }
 
-    fn tell(&self, batch: Vec<Queued>, result: io::Result<()>) {
-        let failure = result.err().map(|error| classify(&error));
-        if let Some(reason) = &failure {
-            self.health.fail(reason.clone());
-        }
-        let generation = self.cell.generation();
+    /// Tells who waits. What an older generation queued was not written.
+    fn tell(&self, batch: Vec<Queued>, generation: Generation, failure: Option<&StopReason>) {
         for item in batch {
             let stale = (item.generation != generation).then_some(StopReason::Shutdown);
-            item.done.tell(failure.clone().or(stale).map_or(Ok(()), |reason| Err(io::Error::other(reason))));
+            let reason = failure.cloned().or(stale);
+            item.done.tell(reason.map_or(Ok(()), |reason| Err(io::Error::other(reason))));
         }
     }
 }

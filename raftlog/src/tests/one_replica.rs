@@ -48,11 +48,10 @@ async fn a_proposal_of_another_leadership_is_refused() {
     let engine = open(options(dir.path(), 1));
     let group = sole_group(&engine, 3, &Arc::default()).await;
     let old = leads(&group).await;
-    group.trigger_election().await.unwrap();
-    let mut leadership = group.leadership();
-    let led_again = leadership.wait_for(|known| known.is_leader && known.term > old.term()).await.unwrap();
-    let new = led_again.token().unwrap();
-    drop(led_again);
+    group.shutdown().await;
+    let group = super::support::open_group(&engine, 3, &Arc::default()).await;
+    let new = leads(&group).await;
+    assert!(new > old);
     let refused = group.propose(old, Bytes::from_static(b"key")).await;
     assert!(matches!(refused, Err(ProposeError::NotLeader { .. })), "{refused:?}");
     let future = LeadershipToken { term: new.term() + 1 };

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::counter_machine::{Seen, factory, parse, row_key};
 use crate::testing::LocalNetwork;
 use crate::{
-    DiskStep, Engine, EngineOptions, FaultHook, Group, GroupConfig, GroupId, LeadershipToken, NoTransport, RaftTiming,
+    DiskStep, Engine, EngineOptions, FaultHook, Group, GroupConfig, GroupId, LeadershipToken, NoTransport, ProposeError, RaftTiming,
     Reply, RowBatch,
 };
 
@@ -51,9 +51,18 @@ pub(super) async fn leads(group: &Group) -> LeadershipToken {
     led.token().unwrap()
 }
 
+/// Proposes until it is taken, as a client would.
 pub(super) async fn propose(group: &Group, payload: &str) -> Reply {
-    let token = leads(group).await;
-    group.propose(token, Bytes::copy_from_slice(payload.as_bytes())).await.unwrap()
+    let proposing = async {
+        loop {
+            let token = leads(group).await;
+            match group.propose(token, Bytes::copy_from_slice(payload.as_bytes())).await {
+                Err(ProposeError::NotLeader { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+                outcome => return outcome.unwrap(),
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, proposing).await.expect("not proposed in time")
 }
 
 /// How often a key was applied, by its row.
@@ -111,15 +120,21 @@ impl PowerCut {
         *self.synced.lock() = self.pending.lock().clone();
     }
 
-    /// Copies an engine's directory as a power cut now would leave it.
+    /// Copies an engine's directory as a power cut now would leave it. A copy that raced with a flush or a compaction
+    /// is no moment of the disk's life, and is made again.
     pub(super) fn cut(&self, from: &Path, to: &Path) {
-        for part in ["log", "state"] {
-            std::fs::create_dir_all(to.join(part)).unwrap();
-            for entry in std::fs::read_dir(from.join(part)).unwrap() {
-                let path = entry.unwrap().path();
-                if path.file_name().is_some_and(|name| name != "LOCK") {
-                    std::fs::copy(&path, to.join(part).join(path.file_name().unwrap())).unwrap();
-                }
+        loop {
+            let before = Self::list(from);
+            for part in ["log", "state"] {
+                let _new = std::fs::remove_dir_all(to.join(part));
+                std::fs::create_dir_all(to.join(part)).unwrap();
+            }
+            let copied = before.iter().all(|(path, _)| {
+                let copy = to.join(path.strip_prefix(from).unwrap());
+                std::fs::copy(path, copy).is_ok()
+            });
+            if copied && Self::list(from) == before {
+                break;
             }
         }
         for (path, size_bytes) in self.synced.lock().iter() {
@@ -127,6 +142,19 @@ impl PowerCut {
             std::fs::OpenOptions::new().write(true).open(copy).unwrap().set_len(*size_bytes).unwrap();
         }
     }
+
+    fn list(dir: &Path) -> Vec<(PathBuf, u64)> {
+        let parts = ["log", "state"].map(|part| std::fs::read_dir(dir.join(part)).unwrap());
+        let entries = parts.into_iter().flatten().flatten();
+        let kept = entries.filter(|entry| entry.file_name() != "LOCK" && !is_info_log(&entry.path()));
+        let mut list: Vec<_> = kept.map(|entry| (entry.path(), entry.metadata().map_or(0, |meta| meta.len()))).collect();
+        list.sort();
+        list
+    }
+}
+
+fn is_info_log(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("LOG"))
 }
 
 /// One node of a cluster in this process.
