@@ -113,7 +113,7 @@ fn figures() {
         ..CrawlPolicy::default()
     });
     let mut seconds = 0.0;
-    for from in (0..2 * HOSTS).step_by(256) {
+    for from in (0..HOSTS + HOSTS / 4).step_by(256) {
         let batch = entry(&shard, links(from, 256, HOSTS));
         let start = Instant::now();
         apply(&mut shard, &batch);

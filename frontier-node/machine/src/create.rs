@@ -40,7 +40,7 @@ impl Machine {
         machine.read_hosts(rows)?;
         machine.read_leases(rows)?;
         machine.read_sessions(rows)?;
-        machine.link_all();
+        machine.index = Index::of(&mut machine.hosts);
         Ok(Some(machine))
     }
 
@@ -79,8 +79,9 @@ impl Machine {
 
     fn read_hosts(&mut self, rows: &dyn Rows) -> Result<(), MachineError> {
         let range = keys::partitions(keys::host::TAG, self.meta.first, self.meta.last);
+        let corrupt = |what: &str| MachineError::corrupt(keys::host::SPACE, what);
+        let mut hosts = Vec::new();
         each(rows, range, |key, value| {
-            let corrupt = |what: &str| MachineError::corrupt(keys::host::SPACE, what);
             let partition = key
                 .get(1..9)
                 .and_then(|bytes| bytes.try_into().ok())
@@ -93,12 +94,11 @@ impl Machine {
             };
             let row: HostRow = keys::decode(keys::host::SPACE, value)?;
             let id = row.id;
-            if self.hosts.get(id).is_some() {
-                return Err(corrupt("id of two hosts"));
-            }
-            self.hosts.insert(id, Host::from_row(partition, name, row)?);
+            hosts.push((id, Box::new(Host::from_row(partition, name, row)?)));
             Ok(())
-        })
+        })?;
+        self.hosts = Hosts::of(hosts).ok_or_else(|| corrupt("id of two hosts"))?;
+        Ok(())
     }
 
     fn read_leases(&mut self, rows: &dyn Rows) -> Result<(), MachineError> {
@@ -114,7 +114,7 @@ impl Machine {
                 .ok_or(MachineError::Invariant(
                     "a lease of a host that is not there",
                 ))?;
-            self.hosts.host_mut(id)?.in_flight = row.token;
+            self.hosts.host_mut(id)?.in_flight = true;
             self.leases.insert(
                 key,
                 LeaseEntry {
@@ -138,13 +138,6 @@ impl Machine {
             self.sessions.put(id, row.number, row.expires_ms);
             Ok(())
         })
-    }
-
-    fn link_all(&mut self) {
-        let ids: Vec<u64> = self.hosts.from(0).map(|(id, _)| id).collect();
-        for id in ids {
-            self.link(id);
-        }
     }
 }
 

@@ -54,5 +54,5 @@ pub use query::{
     AuthorityRecord, ConservationTerms, HostRecord, ListedUrl, Listing, Outbox, ShardStatus,
     UrlRecord, UrlState,
 };
-pub use rows::{Rows, RowsError};
+pub use rows::{Row, Rows, RowsError};
 pub use shard_id::ShardId;

@@ -1,10 +1,7 @@
 //! Row changes on top of [`Rows`]: reads see them, the caller commits them.
 
-use crate::rows::{Rows, RowsError};
+use crate::rows::{Row, Rows, RowsError};
 use std::collections::BTreeMap;
-
-/// A key and its value.
-pub(crate) type Row = (Vec<u8>, Vec<u8>);
 
 /// Row changes of the entries applied so far: `None` deletes. Reads of later entries see them.
 ///

@@ -193,7 +193,7 @@ impl Step<'_> {
             }
         }
         let partition = host.partition;
-        self.m.hosts.count_queued(partition, 1);
+        self.m.hosts.count_queued(partition);
         self.m.meta.queued += 1;
         self.m.touch(id);
         Ok(())
@@ -247,7 +247,7 @@ impl Step<'_> {
 
     /// Counts URLs out of the queues.
     pub fn count_dequeued(&mut self, partition: u64, count: u32) {
-        self.m.hosts.count_queued(partition, -i64::from(count));
+        self.m.hosts.count_dequeued(partition, count);
         self.m.meta.queued -= u64::from(count);
     }
 }

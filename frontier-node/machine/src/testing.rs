@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::{
-    Body, Command, CommandReply, Counter, Entry, HostRecord, Machine, Overlay, Rows, RowsError,
-    ShardId, UrlRecord,
+    Body, Command, CommandReply, Counter, Entry, HostRecord, Machine, Overlay, Row, Rows,
+    RowsError, ShardId, UrlRecord,
     command::{
         deliver::Deliver,
         discover::{Discover, DiscoverResult, Errand, ErrandResult, Item, ItemKind, Link},
@@ -59,12 +59,7 @@ impl Rows for MemRows {
         Ok(self.rows.get(key).cloned())
     }
 
-    fn scan(
-        &self,
-        from: &[u8],
-        to: &[u8],
-        limit: usize,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError> {
+    fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<Row>, RowsError> {
         self.scans.set(self.scans.get() + 1);
         let range = (
             std::ops::Bound::Included(from),

@@ -33,7 +33,7 @@ impl Step<'_> {
         self.m.count(Counter::Expired);
         // The request may have gone out until the last moment.
         self.m.change(id, |host, crawls| {
-            host.in_flight = 0;
+            host.in_flight = false;
             host.last_contact_ms = host.last_contact_ms.max(lease.deadline_ms);
             host.contacted = true;
             host.delay_ms = delay::delay_ms(host, crawls, Some(lease.crawl));

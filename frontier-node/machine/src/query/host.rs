@@ -86,9 +86,9 @@ impl Machine {
         let ready_at_ms = contact_ms.max(host.clock_ms());
         Ok(Some(HostRecord {
             host: host.name.to_string(),
-            queued: host.queued(),
+            queued: u64::from(host.queued()),
             scheduled: u64::from(host.scheduled),
-            leased: u64::from(host.in_flight != 0),
+            leased: u64::from(host.in_flight),
             done: u64::from(host.done),
             errands: u64::from(host.errands),
             now_ms: self.meta.now_ms,
@@ -106,7 +106,7 @@ impl Machine {
 
     fn waits_for(&self, host: &Host, contact_ms: u64) -> &'static str {
         let now_ms = self.meta.now_ms;
-        if host.in_flight != 0 {
+        if host.in_flight {
             "lease"
         } else if !host.has_work() {
             if host.scheduled > 0 {

@@ -7,6 +7,7 @@ use crate::{
     hash,
     keys::host::{self as row, BudgetRow, HostRow, LaneRow},
 };
+use smallvec::SmallVec;
 
 /// Priorities of one class.
 pub(crate) const CLASS_SIZE: u8 = 32;
@@ -44,15 +45,15 @@ pub(crate) struct Rest {
     pub budgets: Vec<BudgetRow>,
 }
 
-/// A host.
+/// A host. Most have one lane and one authority: those are in place, without an allocation of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Host {
     pub partition: u64,
     pub name: Box<str>,
     /// By (crawl, authority), none empty.
-    pub lanes: Vec<Lane>,
+    pub lanes: SmallVec<[Lane; 1]>,
     /// Positions do not change.
-    pub authorities: Vec<HostAuthority>,
+    pub authorities: SmallVec<[HostAuthority; 1]>,
     /// Zero with `contacted` unset.
     pub last_contact_ms: u64,
     pub delay_ms: u64,
@@ -60,8 +61,8 @@ pub(crate) struct Host {
     pub since_ms: u64,
     /// Earliest visit in the schedule, `u64::MAX` = none.
     pub due_unix_ms: u64,
-    /// Token of the lease that is out; 0 = none.
-    pub in_flight: u64,
+    /// A lease of it is out.
+    pub in_flight: bool,
     pub rest: Option<Box<Rest>>,
     pub scheduled: u32,
     pub done: u32,
@@ -81,14 +82,14 @@ impl Host {
         Self {
             partition,
             name: name.into(),
-            lanes: Vec::new(),
-            authorities: Vec::new(),
+            lanes: SmallVec::new(),
+            authorities: SmallVec::new(),
             last_contact_ms: 0,
             delay_ms: 0,
             back_off_until_ms: 0,
             since_ms: 0,
             due_unix_ms: u64::MAX,
-            in_flight: 0,
+            in_flight: false,
             rest: None,
             scheduled: 0,
             done: 0,
@@ -104,8 +105,10 @@ impl Host {
     }
 
     /// Queued URLs.
-    pub fn queued(&self) -> u64 {
-        self.lanes.iter().map(|lane| u64::from(lane.count)).sum()
+    pub fn queued(&self) -> u32 {
+        self.lanes
+            .iter()
+            .fold(0, |sum, lane| sum.saturating_add(lane.count))
     }
 
     /// Whether something waits to be leased.
@@ -115,7 +118,7 @@ impl Host {
 
     /// Whether nothing refers to it but its clocks.
     pub fn is_idle(&self) -> bool {
-        !self.has_work() && self.scheduled == 0 && self.in_flight == 0
+        !self.has_work() && self.scheduled == 0 && !self.in_flight
     }
 
     pub fn blocked_until_ms(&self) -> u64 {
@@ -168,7 +171,7 @@ impl Host {
 
     /// Where it stands in the ordered sets: for each crawl the earliest time and, at that time, the best class.
     pub fn ready_keys(&self, mut each: impl FnMut(u32, usize, u64)) {
-        if self.in_flight != 0 {
+        if self.in_flight {
             return;
         }
         if self.errands > 0 {
@@ -263,8 +266,16 @@ impl Host {
     pub fn memory_estimate_bytes(&self) -> usize {
         const ALLOCATION: usize = 16;
         let trees = (16 + 16 + 16) * 3 / 2;
-        let lanes = self.lanes.capacity() * size_of::<Lane>() + ALLOCATION;
-        let authorities = self.authorities.capacity() * size_of::<HostAuthority>() + ALLOCATION;
+        let lanes = if self.lanes.spilled() {
+            self.lanes.capacity() * size_of::<Lane>() + ALLOCATION
+        } else {
+            0
+        };
+        let authorities = if self.authorities.spilled() {
+            self.authorities.capacity() * size_of::<HostAuthority>() + ALLOCATION
+        } else {
+            0
+        };
         let rest = self.rest.as_ref().map_or(0, |rest| {
             size_of::<Rest>() + rest.budgets.capacity() * size_of::<BudgetRow>() + 2 * ALLOCATION
         });
@@ -306,17 +317,18 @@ impl Host {
             min_delay_ms: row.min_delay_ms,
             budgets: row.budgets,
         };
-        let authorities: Vec<_> = row
+        let mut authorities: SmallVec<[HostAuthority; 1]> = row
             .authorities
             .iter()
             .map(HostAuthority::from_row)
             .collect::<Result<_, _>>()?;
-        let lanes: Vec<_> = row
-            .lanes
-            .iter()
-            .map(|lane| lane_of(lane).filter(|lane| usize::from(lane.slot) < authorities.len()))
+        authorities.shrink_to_fit();
+        let is_right = |lane: &Lane| usize::from(lane.slot) < authorities.len();
+        let lanes = row.lanes.iter().map(|lane| lane_of(lane).filter(is_right));
+        let mut lanes: SmallVec<[Lane; 1]> = lanes
             .collect::<Option<_>>()
             .ok_or_else(|| corrupt("lane"))?;
+        lanes.shrink_to_fit();
         Ok(Self {
             lanes,
             authorities,

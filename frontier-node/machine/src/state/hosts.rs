@@ -12,7 +12,7 @@ const STEPS: u64 = 16;
 /// Hosts and queued URLs of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Site {
-    pub queued: u64,
+    pub queued: u32,
     pub hosts: u32,
 }
 
@@ -23,6 +23,35 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
+    /// All hosts at once, which is faster than one by one and packs the trees; `None` when two share an id.
+    pub fn of(hosts: Vec<(u64, Box<Host>)>) -> Option<Self> {
+        let count = hosts.len();
+        // Host rows come by partition.
+        let mut sites: Vec<(u64, Site)> = Vec::new();
+        for (_, host) in &hosts {
+            if sites
+                .last()
+                .is_none_or(|(partition, _)| *partition != host.partition)
+            {
+                sites.push((host.partition, Site::default()));
+            }
+            if let Some((_, site)) = sites.last_mut() {
+                site.hosts = site.hosts.saturating_add(1);
+                site.queued = site.queued.saturating_add(host.queued());
+            }
+        }
+        let hosts = Self {
+            by_id: BTreeMap::from_iter(hosts),
+            sites: BTreeMap::from_iter(sites),
+        };
+        (hosts.len() == count).then_some(hosts)
+    }
+
+    /// All hosts, to be changed, in the order of ids.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Host)> {
+        self.by_id.iter_mut().map(|(id, host)| (*id, &mut **host))
+    }
+
     /// The host of that name.
     pub fn find(&self, partition: u64, name: &str) -> Option<u64> {
         let base = base(partition, name);
@@ -44,7 +73,7 @@ impl Hosts {
     pub fn insert(&mut self, id: u64, host: Host) {
         let site = self.sites.entry(host.partition).or_default();
         site.hosts = site.hosts.saturating_add(1);
-        site.queued += host.queued();
+        site.queued = site.queued.saturating_add(host.queued());
         self.by_id.insert(id, Box::new(host));
     }
 
@@ -52,7 +81,7 @@ impl Hosts {
         let host = self.by_id.remove(&id)?;
         if let Some(site) = self.sites.get_mut(&host.partition) {
             site.hosts -= 1;
-            site.queued -= host.queued();
+            site.queued = site.queued.saturating_sub(host.queued());
             if site.hosts == 0 {
                 self.sites.remove(&host.partition);
             }
@@ -89,10 +118,17 @@ impl Hosts {
         self.sites.get(&partition).copied().unwrap_or_default()
     }
 
-    /// Counts a URL into or out of its site's queues.
-    pub fn count_queued(&mut self, partition: u64, change: i64) {
+    /// Counts a URL into its site's queues.
+    pub fn count_queued(&mut self, partition: u64) {
         if let Some(site) = self.sites.get_mut(&partition) {
-            site.queued = site.queued.saturating_add_signed(change);
+            site.queued = site.queued.saturating_add(1);
+        }
+    }
+
+    /// Counts URLs out of their site's queues.
+    pub fn count_dequeued(&mut self, partition: u64, count: u32) {
+        if let Some(site) = self.sites.get_mut(&partition) {
+            site.queued = site.queued.saturating_sub(count);
         }
     }
 

@@ -70,7 +70,7 @@ impl Policy {
             max_depth: small(given.max_depth, 255),
             // A lane counts its URLs in 32 bits.
             max_queued_per_host: count(given.max_queued_per_host, 1_000_000).min(1 << 31),
-            max_queued_per_site: count(given.max_queued_per_site, 10_000_000),
+            max_queued_per_site: count(given.max_queued_per_site, 10_000_000).min(1 << 31),
             max_hosts_per_site: count(given.max_hosts_per_site, 100_000),
             max_redirect_hops: small(given.max_redirect_hops, 10),
             host_budget_pages: given.host_budget_pages,

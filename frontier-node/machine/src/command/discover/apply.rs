@@ -114,7 +114,7 @@ impl Step<'_> {
             None if u64::from(site.hosts) >= policy.max_hosts_per_site => {
                 return Some(Refusal::SiteHosts);
             }
-            Some(host) if host.queued() >= policy.max_queued_per_host => {
+            Some(host) if u64::from(host.queued()) >= policy.max_queued_per_host => {
                 return Some(Refusal::HostQueueFull);
             }
             Some(host) => {
@@ -127,7 +127,7 @@ impl Step<'_> {
             }
             None => {}
         }
-        (site.queued >= policy.max_queued_per_site).then_some(Refusal::SiteQueueFull)
+        (u64::from(site.queued) >= policy.max_queued_per_site).then_some(Refusal::SiteQueueFull)
     }
 }
 

@@ -60,12 +60,14 @@ impl Step<'_> {
 
     /// The answer may be asked for again until the last lease of it can be out.
     fn remember(&mut self, session: SessionId, number: u64, leases: &[super::Lease]) {
-        if self.m.sessions.number(&session).is_none() && self.m.sessions.len() >= limits::SESSIONS {
-            if let Some((_, oldest)) = self.m.sessions.first() {
-                self.m.sessions.remove(&oldest);
-                self.overlay
-                    .delete(keys::session::key(self.m.shard, &oldest));
-            }
+        let is_new = self.m.sessions.number(&session).is_none();
+        if is_new
+            && self.m.sessions.len() >= limits::SESSIONS
+            && let Some((_, oldest)) = self.m.sessions.first()
+        {
+            self.m.sessions.remove(&oldest);
+            self.overlay
+                .delete(keys::session::key(self.m.shard, &oldest));
         }
         let expires_ms = self.now_ms.saturating_add(limits::LEASE_TTL_MS.1);
         self.m.sessions.put(session, number, expires_ms);

@@ -2,7 +2,6 @@
 
 use super::{Lease, LeaseKey, LeaseKind, PageWork, RobotsWork, Work};
 use crate::{
-    command::discover::Errand,
     counters::Counter,
     error::MachineError,
     hash,
@@ -25,10 +24,9 @@ impl Step<'_> {
         let lane = self.m.best_lane(id, self.now_ms)?;
         let host = self.m.hosts.host(id)?;
         // Errands alternate with pages.
-        if host.errands > 0 && (host.errand_turn || lane.is_none()) {
-            if let Some(lease) = self.grant_errand(id, ttl_ms)? {
-                return Ok(Some(lease));
-            }
+        let errand_first = host.errands > 0 && (host.errand_turn || lane.is_none());
+        if errand_first && let Some(lease) = self.grant_errand(id, ttl_ms)? {
+            return Ok(Some(lease));
         }
         match lane {
             Some(lane) => self.grant_lane(id, lane, ttl_ms),
@@ -58,7 +56,7 @@ impl Step<'_> {
     /// by the policies of now.
     fn clock_allows(&mut self, id: u64) -> Result<bool, MachineError> {
         let host = self.m.hosts.host(id)?;
-        if host.in_flight != 0 {
+        if host.in_flight {
             return Err(MachineError::Invariant("a host in flight is called ready"));
         }
         let delay_ms = delay::delay_ms(host, &self.m.crawls, None);
@@ -247,7 +245,7 @@ impl Step<'_> {
         let deadline_ms = self.now_ms.saturating_add(ttl_ms);
         self.m.change(id, |host, _| {
             act(host);
-            host.in_flight = token;
+            host.in_flight = true;
         })?;
         lease.key = Some(key);
         (lease.token, lease.granted_ms, lease.deadline_ms) = (token, self.now_ms, deadline_ms);
@@ -273,7 +271,7 @@ impl Step<'_> {
         let work = match key.kind() {
             LeaseKind::Page => Work::Page(self.page_work(key, row)?),
             LeaseKind::Robots => Work::Robots(self.robots_work(key, row)?),
-            LeaseKind::Errand => Work::Errand(row.errand.clone().unwrap_or_else(Errand::default)),
+            LeaseKind::Errand => Work::Errand(row.errand.clone().unwrap_or_default()),
         };
         Ok(Lease {
             key,

@@ -38,7 +38,7 @@ impl Step<'_> {
         let (id, lease) = self.leased(key)?;
         self.m.count(Counter::Released);
         self.m.change(id, |host, _| {
-            host.in_flight = 0;
+            host.in_flight = false;
             let budgets = host.rest.as_mut().map(|rest| rest.budgets.iter_mut());
             if let Some(budget) = budgets.and_then(|mut budgets| {
                 budgets.find(|budget| key.kind() == LeaseKind::Page && budget.crawl == lease.crawl)

@@ -82,7 +82,7 @@ impl Step<'_> {
         let now_ms = self.now_ms;
         let policy = self.m.policy(lease.crawl);
         self.m.change(id, |host, crawls| {
-            host.in_flight = 0;
+            host.in_flight = false;
             touch(host, contact, lease.granted_ms, now_ms);
             host.delay_ms = delay::delay_ms(host, crawls, Some(lease.crawl));
             let wait_ms = hash::jitter_ms(

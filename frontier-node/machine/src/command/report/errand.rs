@@ -29,7 +29,7 @@ impl Step<'_> {
             .map_or(0, |lane| lane.crawl);
         let policy = self.m.policy(lanes);
         self.m.change(id, |host, crawls| {
-            host.in_flight = 0;
+            host.in_flight = false;
             let unanswered = touch(host, contact, lease.granted_ms, now_ms);
             host.delay_ms = delay::delay_ms(host, crawls, None);
             let retry_after_ms = contact.map_or(0, |contact| contact.retry_after_ms);

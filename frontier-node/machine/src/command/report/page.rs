@@ -100,7 +100,7 @@ impl Step<'_> {
             PageCode::HttpBusy | PageCode::NetworkError | PageCode::DnsNotFound
         );
         let began = self.m.change(id, |host, crawls| {
-            host.in_flight = 0;
+            host.in_flight = false;
             let unanswered = touch(host, contact, lease.granted_ms, now_ms);
             host.delay_ms = delay::delay_ms(host, crawls, Some(lease.crawl));
             host.dns_failures = if code == PageCode::DnsNotFound {
