@@ -32,7 +32,10 @@ impl DbCell {
     /// Opens the database.
     pub(crate) fn open(opener: Opener) -> Result<Self, OpenError> {
         let db = Some(Arc::new(opener()?));
-        Ok(Self { current: RwLock::new(Current { db, generation: 1 }), opener })
+        Ok(Self {
+            current: RwLock::new(Current { db, generation: 1 }),
+            opener,
+        })
     }
 
     /// The database as it is now. Held briefly: closing waits for it.
@@ -43,7 +46,11 @@ impl DbCell {
     /// The database, if it is still that generation.
     pub(crate) fn get_at(&self, generation: Generation) -> Result<Arc<DB>, StateError> {
         let current = self.current.read();
-        if current.generation == generation { current.db.clone().ok_or(StateError::Closed) } else { Err(StateError::Closed) }
+        if current.generation == generation {
+            current.db.clone().ok_or(StateError::Closed)
+        } else {
+            Err(StateError::Closed)
+        }
     }
 
     /// The generation that is open, or was last.
@@ -53,7 +60,9 @@ impl DbCell {
 
     /// Closes the database when its last user is done; false if that took longer than `patience`.
     pub(crate) fn close(&self, patience: Duration) -> bool {
-        let Some(mut db) = self.current.write().db.take() else { return true };
+        let Some(mut db) = self.current.write().db.take() else {
+            return true;
+        };
         let deadline = Instant::now() + patience;
         loop {
             match Arc::try_unwrap(db) {

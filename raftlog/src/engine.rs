@@ -60,13 +60,18 @@ pub(crate) struct Shared {
 impl Shared {
     /// Asks the fault hook about a step.
     pub(crate) fn before(&self, step: DiskStep) -> io::Result<()> {
-        self.options.faults.as_ref().map_or(Ok(()), |faults| faults.before(step))
+        self.options
+            .faults
+            .as_ref()
+            .map_or(Ok(()), |faults| faults.before(step))
     }
 
     /// Flushes the state database; everything written before is on disk afterwards.
     pub(crate) fn flush_state(&self, db: &DB) -> Result<(), StateError> {
-        self.before(DiskStep::StateFlush).map_err(|error| StateError::Db(error.to_string()))?;
-        db.flush().map_err(|error| StateError::Db(error.to_string()))
+        self.before(DiskStep::StateFlush)
+            .map_err(|error| StateError::Db(error.to_string()))?;
+        db.flush()
+            .map_err(|error| StateError::Db(error.to_string()))
     }
 
     /// The open groups.
@@ -82,7 +87,10 @@ impl Shared {
     /// A group has ended.
     pub(crate) fn forget(&self, slot: &Arc<GroupSlot>) {
         let mut slots = self.slots.lock();
-        if slots.get(&slot.group_id).is_some_and(|known| Arc::ptr_eq(known, slot)) {
+        if slots
+            .get(&slot.group_id)
+            .is_some_and(|known| Arc::ptr_eq(known, slot))
+        {
             slots.remove(&slot.group_id);
         }
     }
@@ -96,7 +104,9 @@ impl Shared {
 impl Engine {
     /// Read access to rows.
     pub fn state(&self) -> StateDb {
-        StateDb { cell: Arc::clone(&self.shared.state_cell) }
+        StateDb {
+            cell: Arc::clone(&self.shared.state_cell),
+        }
     }
 
     /// The counters now.

@@ -35,12 +35,20 @@ pub(crate) struct Flusher {
 
 impl Flusher {
     pub(crate) fn new(size_bytes: u64, interval: Duration) -> Self {
-        Self { work: Mutex::default(), wake: Condvar::new(), size_bytes, interval }
+        Self {
+            work: Mutex::default(),
+            wake: Condvar::new(),
+            size_bytes,
+            interval,
+        }
     }
 
     /// An instance whose flushes are recorded from now on.
     pub(crate) fn register(&self, instance: &Arc<Instance>) {
-        self.work.lock().instances.insert(instance.group_id, Arc::clone(instance));
+        self.work
+            .lock()
+            .instances
+            .insert(instance.group_id, Arc::clone(instance));
     }
 
     pub(crate) fn unregister(&self, group_id: GroupId) {
@@ -50,7 +58,11 @@ impl Flusher {
     /// Open instances other than that of `group_id`.
     pub(crate) fn others(&self, group_id: GroupId) -> Vec<Arc<Instance>> {
         let work = self.work.lock();
-        work.instances.values().filter(|other| other.group_id != group_id).map(Arc::clone).collect()
+        work.instances
+            .values()
+            .filter(|other| other.group_id != group_id)
+            .map(Arc::clone)
+            .collect()
     }
 
     /// Entries of so many bytes were applied.
@@ -88,7 +100,8 @@ impl Flusher {
         let mut deadline = Instant::now() + self.interval;
         loop {
             let mut work = self.work.lock();
-            while !work.closing && work.waiting.is_empty() && work.unflushed_bytes < self.size_bytes {
+            while !work.closing && work.waiting.is_empty() && work.unflushed_bytes < self.size_bytes
+            {
                 if self.wake.wait_until(&mut work, deadline).timed_out() {
                     break;
                 }
@@ -105,12 +118,18 @@ impl Flusher {
             work.unflushed_bytes = 0;
             drop(work);
             deadline = Instant::now() + self.interval;
-            let result = if is_due { flush(shared, &instances) } else { Ok(()) };
+            let result = if is_due {
+                flush(shared, &instances)
+            } else {
+                Ok(())
+            };
             for waiter in waiting {
                 let _gone = waiter.send(result.clone());
             }
             // Also after a flush that was not due, so that a purge that was put off is tried again.
-            instances.iter().for_each(|instance| instance.after_flush.notify_one());
+            instances
+                .iter()
+                .for_each(|instance| instance.after_flush.notify_one());
         }
     }
 }
@@ -121,14 +140,19 @@ fn flush(shared: &Shared, instances: &[Arc<Instance>]) -> Result<(), StopReason>
         reason
     };
     let generation = shared.state_cell.generation();
-    let db = shared.state_cell.get_at(generation).map_err(|error| StopReason::Io(error.to_string()))?;
+    let db = shared
+        .state_cell
+        .get_at(generation)
+        .map_err(|error| StopReason::Io(error.to_string()))?;
     // Read before the flush: the flush covers at least these.
     let covered: Vec<_> = instances
         .iter()
         .filter(|instance| instance.generation == generation)
         .map(|instance| (instance, instance.applied.lock().clone()))
         .collect();
-    shared.flush_state(&db).map_err(|error| failure(crate::health::classify(&error)))?;
+    shared
+        .flush_state(&db)
+        .map_err(|error| failure(crate::health::classify(&error)))?;
     for (instance, applied) in covered {
         let mut flushed = instance.flushed.lock();
         if applied.log_id > flushed.log_id {

@@ -18,7 +18,11 @@ pub(crate) struct Health {
 
 impl Health {
     pub(crate) fn new(counters: Arc<Counters>) -> Self {
-        Self { sender: Arc::new(watch::Sender::new(None)), low_space: Arc::default(), counters }
+        Self {
+            sender: Arc::new(watch::Sender::new(None)),
+            low_space: Arc::default(),
+            counters,
+        }
     }
 
     /// Records a failure. The first one counts until the engine has recovered.
@@ -58,7 +62,10 @@ impl Health {
 
     pub(crate) fn set_low_on_space(&self, low: bool) {
         if self.low_space.swap(low, Ordering::Relaxed) != low {
-            tracing::warn!(low, "free space on the device crossed the bound for proposals");
+            tracing::warn!(
+                low,
+                "free space on the device crossed the bound for proposals"
+            );
         }
     }
 }
@@ -82,8 +89,14 @@ mod tests {
     fn a_full_disk_is_named() {
         let full = std::io::Error::from_raw_os_error(28);
         assert!(matches!(classify(&full), StopReason::DiskFull(_)));
-        assert!(matches!(classify(&"IO error: No space left on device: x"), StopReason::DiskFull(_)));
-        assert!(matches!(classify(&"IO error: Input/output error"), StopReason::Io(_)));
+        assert!(matches!(
+            classify(&"IO error: No space left on device: x"),
+            StopReason::DiskFull(_)
+        ));
+        assert!(matches!(
+            classify(&"IO error: Input/output error"),
+            StopReason::Io(_)
+        ));
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub struct Leadership {
 impl Leadership {
     /// The token to propose with, while this replica leads.
     pub fn token(&self) -> Option<LeadershipToken> {
-        self.is_leader.then_some(LeadershipToken { term: self.term })
+        self.is_leader
+            .then_some(LeadershipToken { term: self.term })
     }
 }

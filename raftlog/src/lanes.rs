@@ -37,7 +37,10 @@ impl Lanes {
             threads.push(builder.spawn(move || jobs.into_iter().for_each(|job| job()))?);
             queues.push(queue);
         }
-        Ok(Self { queues: Mutex::new(queues), threads: Mutex::new(threads) })
+        Ok(Self {
+            queues: Mutex::new(queues),
+            threads: Mutex::new(threads),
+        })
     }
 
     /// Runs `work` on the lane that `key` always gets, and waits for its result.
@@ -49,7 +52,8 @@ impl Lanes {
         let (sender, receiver) = oneshot::channel();
         let job: Job = Box::new(move || {
             let result = catch_unwind(AssertUnwindSafe(work));
-            let _gone = sender.send(result.map_err(|panic| LaneError::Panicked(panic_text(&*panic))));
+            let _gone =
+                sender.send(result.map_err(|panic| LaneError::Panicked(panic_text(&*panic))));
         });
         self.send(key, job)?;
         receiver.await.unwrap_or(Err(LaneError::Closed))
@@ -58,7 +62,9 @@ impl Lanes {
     fn send(&self, key: u64, job: Job) -> Result<(), LaneError> {
         let queues = self.queues.lock();
         let count = queues.len().max(1) as u64;
-        let queue = queues.get((key % count) as usize).ok_or(LaneError::Closed)?;
+        let queue = queues
+            .get((key % count) as usize)
+            .ok_or(LaneError::Closed)?;
         queue.send(job).map_err(|_| LaneError::Closed)
     }
 
@@ -73,7 +79,8 @@ impl Lanes {
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
 }
 
 #[cfg(test)]

@@ -76,7 +76,8 @@ mod tests;
 
 pub use engine::Engine;
 pub use errors::{
-    ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason, TransportError,
+    ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason,
+    TransportError,
 };
 pub use fault::{DiskStep, FaultHook};
 pub use group::{Group, GroupConfig, PendingReply, Reply};

@@ -66,4 +66,5 @@ pub trait StateMachine: Send + 'static {
 
 /// Makes a group's machine from the rows as they are. Called on a storage thread when the group is opened, and again
 /// whenever it is reopened after a disk failure.
-pub type MachineFactory = Box<dyn Fn() -> Result<Box<dyn StateMachine>, MachineError> + Send + Sync>;
+pub type MachineFactory =
+    Box<dyn Fn() -> Result<Box<dyn StateMachine>, MachineError> + Send + Sync>;

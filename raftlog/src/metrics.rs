@@ -61,8 +61,23 @@ macro_rules! counters {
 }
 
 counters!(
-    fsyncs, log_batches, entries, entry_bytes, votes, appends, applied_entries, state_batches, state_bytes, flushes,
-    purges, purged_entries, read_rounds, reads_confirmed, snapshots_sent, snapshots_installed, disk_failures,
+    fsyncs,
+    log_batches,
+    entries,
+    entry_bytes,
+    votes,
+    appends,
+    applied_entries,
+    state_batches,
+    state_bytes,
+    flushes,
+    purges,
+    purged_entries,
+    read_rounds,
+    reads_confirmed,
+    snapshots_sent,
+    snapshots_installed,
+    disk_failures,
     disk_recoveries,
 );
 

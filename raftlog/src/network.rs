@@ -12,8 +12,8 @@ use futures::{Stream, StreamExt};
 use openraft::errors::{RPCError, ReplicationClosed, StreamingError, Unreachable};
 use openraft::network::RPCOption;
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, StreamAppendResult, TransferLeaderError,
-    TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
+    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, StreamAppendResult,
+    TransferLeaderError, TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
 };
 use openraft::{AnyError, OptionalSend, RaftNetworkFactory, RaftNetworkV2};
 use tokio::sync::mpsc;
@@ -24,8 +24,8 @@ use crate::raft_types::{LogId, TypeConfig, Vote};
 use crate::snapshot::{SnapshotData, encode_chunks};
 use crate::transport::{CallKind, Destination, ReplyStream, Transport};
 use crate::wire::{
-    AppendReplyMsg, AppendRequestMsg, LogIdMsg, SnapshotReplyMsg, TransferReplyMsg, TransferRequestMsg, VoteReplyMsg,
-    VoteRequestMsg, WireError, decode, encode,
+    AppendReplyMsg, AppendRequestMsg, LogIdMsg, SnapshotReplyMsg, TransferReplyMsg,
+    TransferRequestMsg, VoteReplyMsg, VoteRequestMsg, WireError, decode, encode,
 };
 
 type Snapshot = openraft::alias::SnapshotOf<TypeConfig, SnapshotData>;
@@ -49,8 +49,15 @@ pub(crate) struct NetworkClient {
 
 impl NetworkFactory {
     fn client(&self, node_id: NodeId, is_heartbeat: bool) -> NetworkClient {
-        let to = Destination { node_id, group_id: self.group_id };
-        NetworkClient { to, transport: Arc::clone(&self.transport), is_heartbeat }
+        let to = Destination {
+            node_id,
+            group_id: self.group_id,
+        };
+        NetworkClient {
+            to,
+            transport: Arc::clone(&self.transport),
+            is_heartbeat,
+        }
     }
 }
 
@@ -61,7 +68,11 @@ impl RaftNetworkFactory<TypeConfig> for NetworkFactory {
         self.client(target, false)
     }
 
-    async fn new_heartbeat_client(&mut self, target: NodeId, _node: &openraft::EmptyNode) -> NetworkClient {
+    async fn new_heartbeat_client(
+        &mut self,
+        target: NodeId,
+        _node: &openraft::EmptyNode,
+    ) -> NetworkClient {
         self.client(target, true)
     }
 }
@@ -79,8 +90,16 @@ fn malformed(error: &WireError) -> TransportError {
 }
 
 impl NetworkClient {
-    async fn call(&self, kind: CallKind, request: Bytes, option: &RPCOption) -> Result<Bytes, RPCError<TypeConfig>> {
-        let reply = self.transport.call(self.to, kind, request, option.soft_ttl()).await;
+    async fn call(
+        &self,
+        kind: CallKind,
+        request: Bytes,
+        option: &RPCOption,
+    ) -> Result<Bytes, RPCError<TypeConfig>> {
+        let reply = self
+            .transport
+            .call(self.to, kind, request, option.soft_ttl())
+            .await;
         reply.map_err(|error| rpc_error(&error))
     }
 
@@ -96,9 +115,14 @@ impl NetworkClient {
             leadership_transfer: request.leadership_transfer,
         };
         let reply = self.call(kind, encode(&message), option).await?;
-        let reply: VoteReplyMsg = decode("vote reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
+        let reply: VoteReplyMsg =
+            decode("vote reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
         let last_log_id = reply.last_log_id.map(LogId::from);
-        Ok(VoteResponse { vote: reply.vote.into(), vote_granted: reply.granted, last_log_id })
+        Ok(VoteResponse {
+            vote: reply.vote.into(),
+            vote_granted: reply.granted,
+            last_log_id,
+        })
     }
 }
 
@@ -114,7 +138,8 @@ type AppendResult = Result<StreamAppendResult<TypeConfig>, RPCError<TypeConfig>>
 
 fn read_reply(reply: Result<Bytes, TransportError>, (previous, last): Span) -> AppendResult {
     let reply = reply.map_err(|error| rpc_error(&error))?;
-    let reply: AppendReplyMsg = decode("append reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
+    let reply: AppendReplyMsg =
+        decode("append reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
     let response = AppendEntriesResponse::<TypeConfig>::from(reply);
     if response.is_conflict() && previous.is_none() {
         // Nothing precedes the first entry, so nothing can conflict with it.
@@ -125,7 +150,10 @@ fn read_reply(reply: Result<Bytes, TransportError>, (previous, last): Span) -> A
 }
 
 /// Matches replies with the spans of their requests; ends with the first that is an error.
-fn read_replies(replies: ReplyStream, spans: mpsc::UnboundedReceiver<Span>) -> BoxStream<'static, AppendResult> {
+fn read_replies(
+    replies: ReplyStream,
+    spans: mpsc::UnboundedReceiver<Span>,
+) -> BoxStream<'static, AppendResult> {
     let state = Some((replies, spans));
     futures::stream::unfold(state, |state| async move {
         let (mut replies, mut spans) = state?;
@@ -146,8 +174,15 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
         request: AppendEntriesRequest<TypeConfig>,
         option: RPCOption,
     ) -> Result<AppendEntriesResponse<TypeConfig>, RPCError<TypeConfig>> {
-        let reply = self.call(CallKind::Heartbeat, encode(&AppendRequestMsg::from(&request)), &option).await?;
-        let reply: AppendReplyMsg = decode("append reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
+        let reply = self
+            .call(
+                CallKind::Heartbeat,
+                encode(&AppendRequestMsg::from(&request)),
+                &option,
+            )
+            .await?;
+        let reply: AppendReplyMsg =
+            decode("append reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
         Ok(reply.into())
     }
 
@@ -167,7 +202,9 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
             let _ended = sender.send(span(&request));
             encode(&AppendRequestMsg::from(&request))
         });
-        let replies = self.transport.append_stream(self.to, requests.boxed(), option.soft_ttl());
+        let replies = self
+            .transport
+            .append_stream(self.to, requests.boxed(), option.soft_ttl());
         Box::pin(async move {
             let replies = replies.await.map_err(|error| rpc_error(&error))?;
             Ok(read_replies(replies, spans))
@@ -220,14 +257,24 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
             to_node_id: *request.to_node_id(),
             last_log_id: request.last_log_id().map(LogIdMsg::from),
         };
-        let reply = self.call(CallKind::TransferLeader, encode(&message), &option).await?;
+        let reply = self
+            .call(CallKind::TransferLeader, encode(&message), &option)
+            .await?;
         let reply: TransferReplyMsg =
             decode("transfer reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
         Ok(match reply {
-            TransferReplyMsg { vote_changed_to: Some(actual), .. } => {
-                Err(TransferLeaderError::VoteChanged { expected, actual: actual.into() })
-            }
-            TransferReplyMsg { log_not_flushed: true, flushed, .. } => Err(TransferLeaderError::LogNotFlushed {
+            TransferReplyMsg {
+                vote_changed_to: Some(actual),
+                ..
+            } => Err(TransferLeaderError::VoteChanged {
+                expected,
+                actual: actual.into(),
+            }),
+            TransferReplyMsg {
+                log_not_flushed: true,
+                flushed,
+                ..
+            } => Err(TransferLeaderError::LogNotFlushed {
                 expected: request.last_log_id().copied(),
                 actual: flushed.map(LogId::from),
             }),

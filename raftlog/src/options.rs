@@ -20,7 +20,11 @@ pub struct RaftTiming {
 
 impl Default for RaftTiming {
     fn default() -> Self {
-        Self { heartbeat_ms: 150, election_min_ms: 500, election_max_ms: 1000 }
+        Self {
+            heartbeat_ms: 150,
+            election_min_ms: 500,
+            election_max_ms: 1000,
+        }
     }
 }
 
@@ -91,23 +95,74 @@ impl EngineOptions {
     pub fn validate(&self) -> Result<(), OpenError> {
         let timing = &self.timing;
         bound("node_id", self.node_id > 0, "must not be 0")?;
-        bound("flush_size_bytes", self.flush_size_bytes > 0, "must not be 0")?;
-        bound("flush_interval_ms", self.flush_interval_ms > 0, "must not be 0")?;
-        bound("log_keep_size_bytes", self.log_keep_size_bytes > 0, "must not be 0")?;
-        bound("memtable_size_bytes", self.memtable_size_bytes >= 64 * 1024, "at least 64 KiB")?;
-        bound("background_threads", (1..=64).contains(&self.background_threads), "1 to 64")?;
-        bound("apply_threads", (1..=256).contains(&self.apply_threads), "1 to 256")?;
-        bound("recover_interval_ms", self.recover_interval_ms > 0, "must not be 0")?;
-        bound("timing.heartbeat_ms", timing.heartbeat_ms > 0, "must not be 0")?;
-        bound("timing.election_min_ms", timing.election_min_ms > 2 * timing.heartbeat_ms, "above twice heartbeat_ms")?;
-        bound("timing.election_max_ms", timing.election_max_ms > timing.election_min_ms, "above election_min_ms")?;
+        bound(
+            "flush_size_bytes",
+            self.flush_size_bytes > 0,
+            "must not be 0",
+        )?;
+        bound(
+            "flush_interval_ms",
+            self.flush_interval_ms > 0,
+            "must not be 0",
+        )?;
+        bound(
+            "log_keep_size_bytes",
+            self.log_keep_size_bytes > 0,
+            "must not be 0",
+        )?;
+        bound(
+            "memtable_size_bytes",
+            self.memtable_size_bytes >= 64 * 1024,
+            "at least 64 KiB",
+        )?;
+        bound(
+            "background_threads",
+            (1..=64).contains(&self.background_threads),
+            "1 to 64",
+        )?;
+        bound(
+            "apply_threads",
+            (1..=256).contains(&self.apply_threads),
+            "1 to 256",
+        )?;
+        bound(
+            "recover_interval_ms",
+            self.recover_interval_ms > 0,
+            "must not be 0",
+        )?;
+        bound(
+            "timing.heartbeat_ms",
+            timing.heartbeat_ms > 0,
+            "must not be 0",
+        )?;
+        bound(
+            "timing.election_min_ms",
+            timing.election_min_ms > 2 * timing.heartbeat_ms,
+            "above twice heartbeat_ms",
+        )?;
+        bound(
+            "timing.election_max_ms",
+            timing.election_max_ms > timing.election_min_ms,
+            "above election_min_ms",
+        )?;
         let bits = self.bloom_bits_per_key.unwrap_or(10.0);
-        bound("bloom_bits_per_key", (1.0..=64.0).contains(&bits), "1 to 64")
+        bound(
+            "bloom_bits_per_key",
+            (1.0..=64.0).contains(&bits),
+            "1 to 64",
+        )
     }
 }
 
 fn bound(name: &'static str, holds: bool, reason: &str) -> Result<(), OpenError> {
-    if holds { Ok(()) } else { Err(OpenError::BadOption { name, reason: reason.to_owned() }) }
+    if holds {
+        Ok(())
+    } else {
+        Err(OpenError::BadOption {
+            name,
+            reason: reason.to_owned(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +174,15 @@ mod tests {
     fn defaults_are_valid_and_a_bad_option_is_named() {
         let options = EngineOptions::new("x", 1);
         options.validate().unwrap();
-        let bad = EngineOptions { apply_threads: 0, ..options };
-        assert!(bad.validate().unwrap_err().to_string().contains("apply_threads"));
+        let bad = EngineOptions {
+            apply_threads: 0,
+            ..options
+        };
+        assert!(
+            bad.validate()
+                .unwrap_err()
+                .to_string()
+                .contains("apply_threads")
+        );
     }
 }

@@ -1,5 +1,8 @@
 //! The type configuration of openraft for this crate, and short names of its generic types.
-#![allow(deprecated, reason = "the runtime's re-export is deprecated upstream, and the macro still names it")]
+#![allow(
+    deprecated,
+    reason = "the runtime's re-export is deprecated upstream, and the macro still names it"
+)]
 
 use std::fmt;
 
@@ -85,7 +88,10 @@ pub(crate) fn committed_leader(term: u64) -> CommittedLeaderId {
 
 /// A log id from its parts.
 pub(crate) fn log_id(term: u64, index: u64) -> LogId {
-    LogId { leader_id: committed_leader(term), index }
+    LogId {
+        leader_id: committed_leader(term),
+        index,
+    }
 }
 
 /// Index of an optional log id, 0 for none.

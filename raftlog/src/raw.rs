@@ -26,13 +26,19 @@ impl RawStore {
     /// Opens the databases, making them if they are missing.
     pub fn open(options: &EngineOptions) -> Result<Self, OpenError> {
         options.validate()?;
-        std::fs::create_dir_all(&options.dir)
-            .map_err(|error| OpenError::Io { dir: options.dir.clone(), reason: error.to_string() })?;
+        std::fs::create_dir_all(&options.dir).map_err(|error| OpenError::Io {
+            dir: options.dir.clone(),
+            reason: error.to_string(),
+        })?;
         let log_cache = Cache::new_lru_cache(options.log_cache_size_bytes);
         let log = open_log(&options.dir.join("log"), options, &log_cache)?;
         let state_cache = Cache::new_lru_cache(options.block_cache_size_bytes);
         let state = open_state(&options.dir.join("state"), options, &state_cache)?;
-        Ok(Self { log, state, next_index: AtomicU64::new(0) })
+        Ok(Self {
+            log,
+            state,
+            next_index: AtomicU64::new(0),
+        })
     }
 
     /// Writes one record to the log and syncs it. Calls of several threads at the same moment share a sync: RocksDB
@@ -41,7 +47,9 @@ impl RawStore {
         let index = self.next_index.fetch_add(1, Ordering::Relaxed);
         let mut options = WriteOptions::default();
         options.set_sync(true);
-        self.log.put_opt(record_key(index), payload, &options).map_err(failed)
+        self.log
+            .put_opt(record_key(index), payload, &options)
+            .map_err(failed)
     }
 
     /// Writes rows to the state in one batch, without WAL, as a node does.
@@ -57,7 +65,9 @@ impl RawStore {
     pub fn hold<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<bool>, StateError> {
         let keys = keys.iter().map(|key| user_key(key.as_ref()));
         let found = self.state.multi_get(keys).into_iter();
-        found.map(|row| row.map(|row| row.is_some()).map_err(failed)).collect()
+        found
+            .map(|row| row.map(|row| row.is_some()).map_err(failed))
+            .collect()
     }
 
     /// Flushes the state: every row written before is on disk afterwards.
@@ -72,7 +82,10 @@ impl RawStore {
 
     /// Bytes of the state's live tables.
     pub fn state_size_bytes(&self) -> Result<u64, StateError> {
-        let size_bytes = self.state.property_int_value("rocksdb.live-sst-files-size").map_err(failed)?;
+        let size_bytes = self
+            .state
+            .property_int_value("rocksdb.live-sst-files-size")
+            .map_err(failed)?;
         Ok(size_bytes.unwrap_or(0))
     }
 }
@@ -109,6 +122,9 @@ mod tests {
         assert!(RawStore::open(&options).is_err(), "one holder at a time");
         drop(store);
         let store = RawStore::open(&options).unwrap();
-        assert_eq!(store.hold(&[b"a", b"b", b"c"]).unwrap(), [true, true, false]);
+        assert_eq!(
+            store.hold(&[b"a", b"b", b"c"]).unwrap(),
+            [true, true, false]
+        );
     }
 }

@@ -50,21 +50,36 @@ fn recover(shared: &Shared, reason: &StopReason, is_low: bool) -> Result<(), Str
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    shared.before(DiskStep::Reopen).map_err(|error| error.to_string())?;
+    shared
+        .before(DiskStep::Reopen)
+        .map_err(|error| error.to_string())?;
     if !shared.state_cell.close(PATIENCE) || !shared.log_cell.close(PATIENCE) {
         return Err("rows are still being read".to_owned());
     }
-    shared.log_cell.reopen().map_err(|error| error.to_string())?;
-    shared.state_cell.reopen().map_err(|error| error.to_string())?;
+    shared
+        .log_cell
+        .reopen()
+        .map_err(|error| error.to_string())?;
+    shared
+        .state_cell
+        .reopen()
+        .map_err(|error| error.to_string())?;
     probe(shared)
 }
 
 /// Writes something that is there already, to see a sync succeed.
 fn probe(shared: &Shared) -> Result<(), String> {
     let db = shared.log_cell.get().map_err(|error| error.to_string())?;
-    let identity = db.get(identity_key()).map_err(|error| error.to_string())?.unwrap_or_default();
+    let identity = db
+        .get(identity_key())
+        .map_err(|error| error.to_string())?
+        .unwrap_or_default();
     let mut options = WriteOptions::default();
     options.set_sync(true);
-    shared.before(DiskStep::LogWrite).and_then(|()| shared.before(DiskStep::LogSync)).map_err(|error| error.to_string())?;
-    db.put_opt(identity_key(), identity, &options).map_err(|error| error.to_string())
+    shared
+        .before(DiskStep::LogWrite)
+        .and_then(|()| shared.before(DiskStep::LogSync))
+        .map_err(|error| error.to_string())?;
+    db.put_opt(identity_key(), identity, &options)
+        .map_err(|error| error.to_string())
 }

@@ -15,7 +15,10 @@ pub struct KeyRange {
 impl KeyRange {
     /// The range `start <= key < end`.
     pub fn new(start: impl Into<Vec<u8>>, end: impl Into<Vec<u8>>) -> Self {
-        Self { start: start.into(), end: Some(end.into()) }
+        Self {
+            start: start.into(),
+            end: Some(end.into()),
+        }
     }
 
     /// All rows.
@@ -25,7 +28,10 @@ impl KeyRange {
 
     /// The rows whose key begins with `prefix`.
     pub fn prefix(prefix: &[u8]) -> Self {
-        Self { start: prefix.to_vec(), end: successor(prefix) }
+        Self {
+            start: prefix.to_vec(),
+            end: successor(prefix),
+        }
     }
 
     /// Whether `key` lies in the range.
@@ -35,7 +41,9 @@ impl KeyRange {
 
     /// Whether no key can lie in the range.
     pub fn is_empty(&self) -> bool {
-        self.end.as_deref().is_some_and(|end| end <= self.start.as_slice())
+        self.end
+            .as_deref()
+            .is_some_and(|end| end <= self.start.as_slice())
     }
 }
 

@@ -7,7 +7,8 @@ use openraft::EntryPayload;
 use prost::Message;
 
 use crate::raft_types::{
-    Entry, LeaderId, LogId, Membership, Payload, SnapshotMeta, StoredMembership, TypeConfig, Vote, log_id,
+    Entry, LeaderId, LogId, Membership, Payload, SnapshotMeta, StoredMembership, TypeConfig, Vote,
+    log_id,
 };
 
 /// Bytes that are not a message of the expected kind.
@@ -20,12 +21,18 @@ pub(crate) struct WireError {
 
 impl WireError {
     pub(crate) fn new(what: &'static str, reason: impl std::fmt::Display) -> Self {
-        Self { what, reason: reason.to_string() }
+        Self {
+            what,
+            reason: reason.to_string(),
+        }
     }
 }
 
 /// Decodes a message.
-pub(crate) fn decode<M: Message + Default>(what: &'static str, bytes: &[u8]) -> Result<M, WireError> {
+pub(crate) fn decode<M: Message + Default>(
+    what: &'static str,
+    bytes: &[u8],
+) -> Result<M, WireError> {
     M::decode(bytes).map_err(|error| WireError::new(what, error))
 }
 
@@ -44,7 +51,10 @@ pub(crate) struct LogIdMsg {
 
 impl From<&LogId> for LogIdMsg {
     fn from(id: &LogId) -> Self {
-        Self { term: id.leader_id.term, index: id.index }
+        Self {
+            term: id.leader_id.term,
+            index: id.index,
+        }
     }
 }
 
@@ -66,13 +76,23 @@ pub(crate) struct VoteMsg {
 
 impl From<&Vote> for VoteMsg {
     fn from(vote: &Vote) -> Self {
-        Self { term: vote.leader_id.term, node_id: vote.leader_id.voted_for, committed: vote.committed }
+        Self {
+            term: vote.leader_id.term,
+            node_id: vote.leader_id.voted_for,
+            committed: vote.committed,
+        }
     }
 }
 
 impl From<VoteMsg> for Vote {
     fn from(msg: VoteMsg) -> Self {
-        Vote { leader_id: LeaderId { term: msg.term, voted_for: msg.node_id }, committed: msg.committed }
+        Vote {
+            leader_id: LeaderId {
+                term: msg.term,
+                voted_for: msg.node_id,
+            },
+            committed: msg.committed,
+        }
     }
 }
 
@@ -95,7 +115,11 @@ impl From<&Membership> for MembershipMsg {
     fn from(membership: &Membership) -> Self {
         let voters = membership.get_joint_config().iter();
         Self {
-            voters: voters.map(|ids| NodeSetMsg { ids: ids.iter().copied().collect() }).collect(),
+            voters: voters
+                .map(|ids| NodeSetMsg {
+                    ids: ids.iter().copied().collect(),
+                })
+                .collect(),
             learners: membership.learner_ids().collect(),
         }
     }
@@ -103,7 +127,11 @@ impl From<&Membership> for MembershipMsg {
 
 impl From<MembershipMsg> for Membership {
     fn from(msg: MembershipMsg) -> Self {
-        let voters = msg.voters.into_iter().map(|set| set.ids.into_iter().collect()).collect();
+        let voters = msg
+            .voters
+            .into_iter()
+            .map(|set| set.ids.into_iter().collect())
+            .collect();
         Membership::new_with_defaults(voters, msg.learners)
     }
 }
@@ -151,7 +179,10 @@ pub(crate) struct EntryMsg {
 impl EntryMsg {
     /// The message of an entry whose end in the log is known.
     pub(crate) fn stored(entry: &Entry, end_offset_bytes: u64) -> Self {
-        Self { end_offset_bytes, ..Self::from(entry) }
+        Self {
+            end_offset_bytes,
+            ..Self::from(entry)
+        }
     }
 }
 
@@ -162,7 +193,13 @@ impl From<&Entry> for EntryMsg {
             EntryPayload::Normal(payload) => (Some(payload.0.clone()), None),
             EntryPayload::Membership(membership) => (None, Some(membership.into())),
         };
-        Self { term: entry.log_id.leader_id.term, index: entry.log_id.index, payload, membership, end_offset_bytes: 0 }
+        Self {
+            term: entry.log_id.leader_id.term,
+            index: entry.log_id.index,
+            payload,
+            membership,
+            end_offset_bytes: 0,
+        }
     }
 }
 
@@ -173,7 +210,10 @@ impl From<EntryMsg> for Entry {
             (None, Some(membership)) => EntryPayload::Membership(membership.into()),
             (None, None) => EntryPayload::Blank,
         };
-        Entry { log_id: log_id(msg.term, msg.index), payload }
+        Entry {
+            log_id: log_id(msg.term, msg.index),
+            payload,
+        }
     }
 }
 
@@ -248,11 +288,19 @@ impl From<openraft::raft::AppendEntriesResponse<TypeConfig>> for AppendReplyMsg 
         use openraft::raft::AppendEntriesResponse as Response;
         match response {
             Response::Success => Self::default(),
-            Response::PartialSuccess(taken) => {
-                Self { partial: true, taken: taken.as_ref().map(LogIdMsg::from), ..Self::default() }
-            }
-            Response::Conflict => Self { conflict: true, ..Self::default() },
-            Response::HigherVote(vote) => Self { higher_vote: Some((&vote).into()), ..Self::default() },
+            Response::PartialSuccess(taken) => Self {
+                partial: true,
+                taken: taken.as_ref().map(LogIdMsg::from),
+                ..Self::default()
+            },
+            Response::Conflict => Self {
+                conflict: true,
+                ..Self::default()
+            },
+            Response::HigherVote(vote) => Self {
+                higher_vote: Some((&vote).into()),
+                ..Self::default()
+            },
         }
     }
 }
@@ -260,9 +308,16 @@ impl From<openraft::raft::AppendEntriesResponse<TypeConfig>> for AppendReplyMsg 
 impl From<AppendReplyMsg> for openraft::raft::AppendEntriesResponse<TypeConfig> {
     fn from(msg: AppendReplyMsg) -> Self {
         match msg {
-            AppendReplyMsg { higher_vote: Some(vote), .. } => Self::HigherVote(vote.into()),
+            AppendReplyMsg {
+                higher_vote: Some(vote),
+                ..
+            } => Self::HigherVote(vote.into()),
             AppendReplyMsg { conflict: true, .. } => Self::Conflict,
-            AppendReplyMsg { partial: true, taken, .. } => Self::PartialSuccess(taken.map(LogId::from)),
+            AppendReplyMsg {
+                partial: true,
+                taken,
+                ..
+            } => Self::PartialSuccess(taken.map(LogId::from)),
             _ => Self::Success,
         }
     }
@@ -328,7 +383,10 @@ impl From<&SnapshotMeta> for SnapshotMetaMsg {
 
 impl From<SnapshotMetaMsg> for SnapshotMeta {
     fn from(msg: SnapshotMetaMsg) -> Self {
-        SnapshotMeta { last_log_id: msg.last_log_id.map(LogId::from), last_membership: msg.membership.into() }
+        SnapshotMeta {
+            last_log_id: msg.last_log_id.map(LogId::from),
+            last_membership: msg.membership.into(),
+        }
     }
 }
 
@@ -408,15 +466,29 @@ mod tests {
             EntryPayload::Normal(Payload(Bytes::new())),
             EntryPayload::Membership(membership),
         ] {
-            let entry = Entry { log_id: log_id(3, 0), payload };
+            let entry = Entry {
+                log_id: log_id(3, 0),
+                payload,
+            };
             assert_eq!(round_trip(&entry), entry);
         }
     }
 
     #[test]
     fn votes_and_garbage() {
-        let vote = Vote { leader_id: LeaderId { term: 4, voted_for: 2 }, committed: true };
+        let vote = Vote {
+            leader_id: LeaderId {
+                term: 4,
+                voted_for: 2,
+            },
+            committed: true,
+        };
         assert_eq!(Vote::from(VoteMsg::from(&vote)), vote);
-        assert!(decode::<VoteMsg>("vote", &[0xff; 9]).unwrap_err().to_string().contains("malformed vote"));
+        assert!(
+            decode::<VoteMsg>("vote", &[0xff; 9])
+                .unwrap_err()
+                .to_string()
+                .contains("malformed vote")
+        );
     }
 }

@@ -29,12 +29,22 @@ impl Shared {
         let storage = |reason: String| GroupError::Storage { group_id, reason };
         let work = move || {
             let db = shared.log_cell.get().map_err(|error| error.to_string())?;
-            let found = db.get(field_key(group_id, LogField::Descriptor)).map_err(|error| error.to_string())?;
-            let found = found.map(|bytes| decode::<DescriptorMsg>("descriptor", &bytes)).transpose();
+            let found = db
+                .get(field_key(group_id, LogField::Descriptor))
+                .map_err(|error| error.to_string())?;
+            let found = found
+                .map(|bytes| decode::<DescriptorMsg>("descriptor", &bytes))
+                .transpose();
             found.map_err(|error| error.to_string())
         };
-        let found = self.read_lanes.run(group_id, work).await.map_err(|error| storage(error.to_string()))?;
-        Ok(found.map_err(storage)?.map(|descriptor| descriptor.members.into_iter().collect()))
+        let found = self
+            .read_lanes
+            .run(group_id, work)
+            .await
+            .map_err(|error| storage(error.to_string()))?;
+        Ok(found
+            .map_err(storage)?
+            .map(|descriptor| descriptor.members.into_iter().collect()))
     }
 
     /// Writes and flushes the rows that a group starts with. Blocks.
@@ -44,7 +54,8 @@ impl Shared {
         write_rows(&mut batch, rows);
         let mut options = WriteOptions::default();
         options.disable_wal(true);
-        db.write_opt(batch, &options).map_err(|error| error.to_string())?;
+        db.write_opt(batch, &options)
+            .map_err(|error| error.to_string())?;
         self.flush_state(&db).map_err(|error| error.to_string())
     }
 }
@@ -53,8 +64,15 @@ impl Engine {
     /// Makes this node ready to take part in a group. Repeating it changes nothing; other members are refused. A
     /// crash on the way leaves nothing or everything: rows first, flushed, then the descriptor, synced.
     pub async fn create_group(&self, config: GroupConfig) -> Result<(), GroupError> {
-        let GroupConfig { group_id, members, initial_rows } = config;
-        let invalid = |reason: &str| GroupError::Invalid { group_id, reason: reason.to_owned() };
+        let GroupConfig {
+            group_id,
+            members,
+            initial_rows,
+        } = config;
+        let invalid = |reason: &str| GroupError::Invalid {
+            group_id,
+            reason: reason.to_owned(),
+        };
         if members.is_empty() || members.len() > MAX_MEMBERS || members.contains(&0) {
             return Err(invalid("between 1 and 64 members, none of them 0"));
         }
@@ -68,17 +86,34 @@ impl Engine {
         }
         let storage = |reason: String| GroupError::Storage { group_id, reason };
         let shared = Arc::clone(&self.shared);
-        let written = self.shared.apply_lanes.run(group_id, move || shared.write_initial(&initial_rows)).await;
-        written.map_err(|error| storage(error.to_string()))?.map_err(storage)?;
-        let descriptor = DescriptorMsg { members: members.into_iter().collect() }.encode_to_vec();
+        let written = self
+            .shared
+            .apply_lanes
+            .run(group_id, move || shared.write_initial(&initial_rows))
+            .await;
+        written
+            .map_err(|error| storage(error.to_string()))?
+            .map_err(storage)?;
+        let descriptor = DescriptorMsg {
+            members: members.into_iter().collect(),
+        }
+        .encode_to_vec();
         let generation = self.shared.log_cell.generation();
         let op = LogOp::Put(LogField::Descriptor, descriptor);
-        self.shared.syncer.write(group_id, generation, op).await.map_err(|error| storage(error.to_string()))
+        self.shared
+            .syncer
+            .write(group_id, generation, op)
+            .await
+            .map_err(|error| storage(error.to_string()))
     }
 
     /// Opens a group that was created here: makes its machine, applies again what is committed but was not flushed,
     /// and takes part. `factory` is called again if the group must be reopened after a disk failure.
-    pub async fn open_group(&self, group_id: GroupId, factory: MachineFactory) -> Result<Group, GroupError> {
+    pub async fn open_group(
+        &self,
+        group_id: GroupId,
+        factory: MachineFactory,
+    ) -> Result<Group, GroupError> {
         if let Some(reason) = self.shared.health.failure() {
             return Err(GroupError::Stopped(reason));
         }
@@ -88,9 +123,20 @@ impl Engine {
         match open_instance(&slot, &self.shared).await {
             Ok(running) => {
                 slot.set_running(running.clone());
-                tokio::spawn(serve_reads(Arc::clone(&slot), Arc::clone(&self.shared), waiting));
-                tokio::spawn(supervise(Arc::clone(&slot), Arc::clone(&self.shared), running));
-                Ok(Group { slot, shared: Arc::clone(&self.shared) })
+                tokio::spawn(serve_reads(
+                    Arc::clone(&slot),
+                    Arc::clone(&self.shared),
+                    waiting,
+                ));
+                tokio::spawn(supervise(
+                    Arc::clone(&slot),
+                    Arc::clone(&self.shared),
+                    running,
+                ));
+                Ok(Group {
+                    slot,
+                    shared: Arc::clone(&self.shared),
+                })
             }
             Err(error) => {
                 slot.set_busy(false);
@@ -107,7 +153,10 @@ impl Engine {
         if self.shared.closing.load(Ordering::SeqCst) {
             return Err(GroupError::Stopped(StopReason::Shutdown));
         }
-        if slots.get(&slot.group_id).is_some_and(|known| !*known.ended.borrow()) {
+        if slots
+            .get(&slot.group_id)
+            .is_some_and(|known| !*known.ended.borrow())
+        {
             return Err(GroupError::AlreadyOpen(slot.group_id));
         }
         slots.insert(slot.group_id, Arc::clone(slot));
@@ -117,6 +166,9 @@ impl Engine {
     /// The open group of an id.
     pub fn group(&self, group_id: GroupId) -> Option<Group> {
         let slot = self.shared.slot(group_id)?;
-        Some(Group { slot, shared: Arc::clone(&self.shared) })
+        Some(Group {
+            slot,
+            shared: Arc::clone(&self.shared),
+        })
     }
 }

@@ -36,9 +36,15 @@ const SNAPSHOT_TIMEOUT_MS: u64 = 6 * 60 * 60 * 1000;
 impl Engine {
     /// Opens the databases, making them if they are missing, and starts the threads. Blocks, for as long as reading
     /// back up to 64 MiB of log takes.
-    pub fn open(options: EngineOptions, transport: Arc<dyn Transport>) -> Result<Arc<Self>, OpenError> {
+    pub fn open(
+        options: EngineOptions,
+        transport: Arc<dyn Transport>,
+    ) -> Result<Arc<Self>, OpenError> {
         options.validate()?;
-        let io_error = |dir: &Path, error: io::Error| OpenError::Io { dir: dir.to_owned(), reason: error.to_string() };
+        let io_error = |dir: &Path, error: io::Error| OpenError::Io {
+            dir: dir.to_owned(),
+            reason: error.to_string(),
+        };
         std::fs::create_dir_all(&options.dir).map_err(|error| io_error(&options.dir, error))?;
         let (log_cell, state_cell, state_cache) = open_databases(&options)?;
         check_identity(&*log_cell.get().map_err(closed)?, &options)?;
@@ -48,7 +54,12 @@ impl Engine {
         let counters: Arc<Counters> = Arc::default();
         let health = Health::new(Arc::clone(&counters));
         let faults = options.faults.clone();
-        let syncer = Syncer::start(Arc::clone(&log_cell), health.clone(), Arc::clone(&counters), faults);
+        let syncer = Syncer::start(
+            Arc::clone(&log_cell),
+            health.clone(),
+            Arc::clone(&counters),
+            faults,
+        );
         let shared = Arc::new(Shared {
             raft_config: Arc::new(raft_config(&options)?),
             transport,
@@ -56,7 +67,10 @@ impl Engine {
             state_cell,
             state_cache,
             syncer: Arc::new(syncer.map_err(start_error)?),
-            flusher: Flusher::new(options.flush_size_bytes, Duration::from_millis(options.flush_interval_ms)),
+            flusher: Flusher::new(
+                options.flush_size_bytes,
+                Duration::from_millis(options.flush_interval_ms),
+            ),
             apply_lanes: Lanes::start("raft-apply", options.apply_threads).map_err(start_error)?,
             read_lanes: Arc::new(Lanes::start("raft-read", 2).map_err(start_error)?),
             health,
@@ -78,29 +92,48 @@ type Databases = (Arc<DbCell>, Arc<DbCell>, Cache);
 fn open_databases(options: &EngineOptions) -> Result<Databases, OpenError> {
     let log_cache = Cache::new_lru_cache(options.log_cache_size_bytes);
     let log_options = options.clone();
-    let log = DbCell::open(Box::new(move || open_log(&log_options.dir.join("log"), &log_options, &log_cache)))?;
+    let log = DbCell::open(Box::new(move || {
+        open_log(&log_options.dir.join("log"), &log_options, &log_cache)
+    }))?;
     let state_cache = Cache::new_lru_cache(options.block_cache_size_bytes);
     let (state_options, cache) = (options.clone(), state_cache.clone());
-    let state = DbCell::open(Box::new(move || open_state(&state_options.dir.join("state"), &state_options, &cache)))?;
+    let state = DbCell::open(Box::new(move || {
+        open_state(&state_options.dir.join("state"), &state_options, &cache)
+    }))?;
     Ok((Arc::new(log), Arc::new(state), state_cache))
 }
 
 fn closed(error: crate::StateError) -> OpenError {
-    OpenError::Io { dir: "log".into(), reason: error.to_string() }
+    OpenError::Io {
+        dir: "log".into(),
+        reason: error.to_string(),
+    }
 }
 
 /// A new directory takes the node's id; an old one must have it.
 fn check_identity(db: &DB, options: &EngineOptions) -> Result<(), OpenError> {
     let dir = options.dir.clone();
-    let ours = IdentityMsg { node_id: options.node_id, layout_version: LAYOUT_VERSION };
-    let stored = db.get(identity_key()).map_err(|error| OpenError::Io { dir: dir.clone(), reason: error.to_string() })?;
+    let ours = IdentityMsg {
+        node_id: options.node_id,
+        layout_version: LAYOUT_VERSION,
+    };
+    let stored = db.get(identity_key()).map_err(|error| OpenError::Io {
+        dir: dir.clone(),
+        reason: error.to_string(),
+    })?;
     let Some(stored) = stored else {
         let mut write = WriteOptions::default();
         write.set_sync(true);
         let written = db.put_opt(identity_key(), ours.encode_to_vec(), &write);
-        return written.map_err(|error| OpenError::Io { dir, reason: error.to_string() });
+        return written.map_err(|error| OpenError::Io {
+            dir,
+            reason: error.to_string(),
+        });
     };
-    let malformed = |error: crate::wire::WireError| OpenError::Corrupt { dir: dir.clone(), reason: error.to_string() };
+    let malformed = |error: crate::wire::WireError| OpenError::Corrupt {
+        dir: dir.clone(),
+        reason: error.to_string(),
+    };
     let found: IdentityMsg = decode("identity", &stored).map_err(malformed)?;
     judge(found, options.node_id, &options.dir)
 }
@@ -108,10 +141,18 @@ fn check_identity(db: &DB, options: &EngineOptions) -> Result<(), OpenError> {
 fn judge(found: IdentityMsg, expected: NodeId, dir: &Path) -> Result<(), OpenError> {
     if found.layout_version != LAYOUT_VERSION {
         let (found, expected) = (found.layout_version, LAYOUT_VERSION);
-        return Err(OpenError::WrongVersion { dir: dir.to_owned(), found, expected });
+        return Err(OpenError::WrongVersion {
+            dir: dir.to_owned(),
+            found,
+            expected,
+        });
     }
     if found.node_id != expected {
-        return Err(OpenError::WrongNode { dir: dir.to_owned(), found: found.node_id, expected });
+        return Err(OpenError::WrongNode {
+            dir: dir.to_owned(),
+            found: found.node_id,
+            expected,
+        });
     }
     Ok(())
 }
@@ -142,7 +183,10 @@ fn raft_config(options: &EngineOptions) -> Result<openraft::Config, OpenError> {
         backoff: "50ms 100ms 200ms ...2s".to_owned(),
         ..openraft::Config::default()
     };
-    config.validate().map_err(|error| OpenError::BadOption { name: "timing", reason: error.to_string() })
+    config.validate().map_err(|error| OpenError::BadOption {
+        name: "timing",
+        reason: error.to_string(),
+    })
 }
 
 fn start_threads(shared: &Arc<Shared>) -> io::Result<Vec<std::thread::JoinHandle<()>>> {

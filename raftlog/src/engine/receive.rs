@@ -4,7 +4,8 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, TransferLeaderError, TransferLeaderRequest, VoteRequest, VoteResponse,
+    AppendEntriesRequest, AppendEntriesResponse, TransferLeaderError, TransferLeaderRequest,
+    VoteRequest, VoteResponse,
 };
 
 use super::Engine;
@@ -15,8 +16,8 @@ use crate::raft_types::{LogId, TypeConfig, Vote};
 use crate::snapshot;
 use crate::transport::{CallKind, ReplyStream};
 use crate::wire::{
-    AppendReplyMsg, AppendRequestMsg, LogIdMsg, TransferReplyMsg, TransferRequestMsg, VoteReplyMsg, VoteRequestMsg,
-    WireError, decode, encode,
+    AppendReplyMsg, AppendRequestMsg, LogIdMsg, TransferReplyMsg, TransferRequestMsg, VoteReplyMsg,
+    VoteRequestMsg, WireError, decode, encode,
 };
 
 fn malformed(error: WireError) -> TransportError {
@@ -29,7 +30,10 @@ fn remote(error: impl std::fmt::Display) -> TransportError {
 
 impl Engine {
     fn running(&self, group_id: GroupId) -> Result<Running, TransportError> {
-        let slot = self.shared.slot(group_id).ok_or(TransportError::NoGroup(group_id))?;
+        let slot = self
+            .shared
+            .slot(group_id)
+            .ok_or(TransportError::NoGroup(group_id))?;
         slot.running().map_err(remote)
     }
 
@@ -45,8 +49,13 @@ impl Engine {
             CallKind::Vote | CallKind::PreVote => vote(&running, kind, request).await,
             CallKind::TransferLeader => transfer(&running, request).await,
             CallKind::Heartbeat => {
-                let request: AppendRequestMsg = decode("append request", request).map_err(malformed)?;
-                let response = running.raft.append_entries(request.into()).await.map_err(remote)?;
+                let request: AppendRequestMsg =
+                    decode("append request", request).map_err(malformed)?;
+                let response = running
+                    .raft
+                    .append_entries(request.into())
+                    .await
+                    .map_err(remote)?;
                 Ok(encode(&AppendReplyMsg::from(response)))
             }
         }
@@ -67,14 +76,19 @@ impl Engine {
             }
             std::future::ready(request.is_ok())
         });
-        let requests = requests.filter_map(|request| std::future::ready(request.ok().map(AppendEntriesRequest::from)));
+        let requests = requests
+            .filter_map(|request| std::future::ready(request.ok().map(AppendEntriesRequest::from)));
         let replies = running.raft.stream_append(requests.boxed());
         Ok(replies
             .map(|reply| {
                 let reply = match reply.map_err(remote)? {
                     Ok(taken) => {
                         let taken = taken.as_ref().map(LogIdMsg::from);
-                        AppendReplyMsg { partial: true, taken, ..AppendReplyMsg::default() }
+                        AppendReplyMsg {
+                            partial: true,
+                            taken,
+                            ..AppendReplyMsg::default()
+                        }
                     }
                     refused @ Err(_) => AppendReplyMsg::from(AppendEntriesResponse::from(refused)),
                 };
@@ -116,15 +130,29 @@ async fn vote(running: &Running, kind: CallKind, request: &[u8]) -> Result<Bytes
 async fn transfer(running: &Running, request: &[u8]) -> Result<Bytes, TransportError> {
     let request: TransferRequestMsg = decode("transfer request", request).map_err(malformed)?;
     let from: Vote = request.from_leader.into();
-    let request = TransferLeaderRequest::new(from, request.to_node_id, request.last_log_id.map(LogId::from));
-    let reply = match running.raft.handle_transfer_leader(request).await.map_err(remote)? {
+    let request = TransferLeaderRequest::new(
+        from,
+        request.to_node_id,
+        request.last_log_id.map(LogId::from),
+    );
+    let reply = match running
+        .raft
+        .handle_transfer_leader(request)
+        .await
+        .map_err(remote)?
+    {
         Ok(()) => TransferReplyMsg::default(),
-        Err(TransferLeaderError::VoteChanged { actual, .. }) => {
-            TransferReplyMsg { vote_changed_to: Some((&actual).into()), ..TransferReplyMsg::default() }
-        }
+        Err(TransferLeaderError::VoteChanged { actual, .. }) => TransferReplyMsg {
+            vote_changed_to: Some((&actual).into()),
+            ..TransferReplyMsg::default()
+        },
         Err(TransferLeaderError::LogNotFlushed { actual, .. }) => {
             let flushed = actual.as_ref().map(LogIdMsg::from);
-            TransferReplyMsg { log_not_flushed: true, flushed, ..TransferReplyMsg::default() }
+            TransferReplyMsg {
+                log_not_flushed: true,
+                flushed,
+                ..TransferReplyMsg::default()
+            }
         }
     };
     Ok(encode(&reply))

@@ -24,15 +24,24 @@ impl AppliedState {
 
     /// As openraft describes a snapshot.
     pub(crate) fn meta(&self) -> SnapshotMeta {
-        SnapshotMeta { last_log_id: self.log_id, last_membership: self.membership.clone() }
+        SnapshotMeta {
+            last_log_id: self.log_id,
+            last_membership: self.membership.clone(),
+        }
     }
 
     /// The group's own rows that say this, in ascending order of keys.
     pub(crate) fn rows(&self, group_id: GroupId) -> Vec<([u8; 10], Vec<u8>)> {
         let membership = StoredMembershipMsg::from(&self.membership).encode_to_vec();
-        let applied = self.log_id.as_ref().map(|id| LogIdMsg::from(id).encode_to_vec());
+        let applied = self
+            .log_id
+            .as_ref()
+            .map(|id| LogIdMsg::from(id).encode_to_vec());
         let applied = applied.map(|applied| (meta_key(group_id, MetaField::Applied), applied));
-        applied.into_iter().chain([(meta_key(group_id, MetaField::Membership), membership)]).collect()
+        applied
+            .into_iter()
+            .chain([(meta_key(group_id, MetaField::Membership), membership)])
+            .collect()
     }
 
     /// Adds those rows to a batch.
@@ -44,10 +53,16 @@ impl AppliedState {
 }
 
 /// Reads how far a group's rows are in a view.
-pub(crate) fn load_applied(view: &StateView<'_>, group_id: GroupId) -> Result<AppliedState, StateError> {
+pub(crate) fn load_applied(
+    view: &StateView<'_>,
+    group_id: GroupId,
+) -> Result<AppliedState, StateError> {
     let malformed = |error: crate::wire::WireError| StateError::Db(error.to_string());
     let applied = view.meta(group_id, MetaField::Applied)?;
-    let applied = applied.map(|bytes| decode::<LogIdMsg>("applied log id", &bytes)).transpose().map_err(malformed)?;
+    let applied = applied
+        .map(|bytes| decode::<LogIdMsg>("applied log id", &bytes))
+        .transpose()
+        .map_err(malformed)?;
     let membership = view.meta(group_id, MetaField::Membership)?;
     let membership = membership.map(|bytes| decode::<StoredMembershipMsg>("membership", &bytes));
     let membership = membership.transpose().map_err(malformed)?;

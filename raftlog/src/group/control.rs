@@ -55,7 +55,11 @@ impl Group {
     /// Flushes the state of all groups; the index up to which this group's entries are flushed.
     pub async fn flush(&self) -> Result<u64, ControlError> {
         let running = self.running()?;
-        self.shared.flusher.flush().await.map_err(ControlError::Stopped)?;
+        self.shared
+            .flusher
+            .flush()
+            .await
+            .map_err(ControlError::Stopped)?;
         let flushed = running.instance.flushed.lock().index();
         Ok(flushed)
     }
@@ -71,7 +75,12 @@ impl Group {
         match taken.map_err(|fatal| self.ended(&fatal.to_string()))? {
             Ok(()) => Ok(()),
             // Nothing was heard from a leader in this run: an ordinary candidate then.
-            Err(_) => running.raft.trigger().elect(true).await.map_err(|fatal| self.ended(&fatal.to_string())),
+            Err(_) => running
+                .raft
+                .trigger()
+                .elect(true)
+                .await
+                .map_err(|fatal| self.ended(&fatal.to_string())),
         }
     }
 
@@ -85,14 +94,26 @@ impl Group {
             if metrics.state != ServerState::Leader {
                 return Err(ControlError::NotLeader);
             }
-            let matched = metrics.replication.as_ref().and_then(|replication| replication.get(&to).cloned()).flatten();
+            let matched = metrics
+                .replication
+                .as_ref()
+                .and_then(|replication| replication.get(&to).cloned())
+                .flatten();
             let committed = metrics.local_committed.index();
-            let is_voter = metrics.membership_config.voter_ids().any(|voter| voter == to);
+            let is_voter = metrics
+                .membership_config
+                .voter_ids()
+                .any(|voter| voter == to);
             if !is_voter || matched.index() < committed {
                 return Err(ControlError::BadTarget(to));
             }
         }
-        running.raft.trigger().transfer_leader(to).await.map_err(|fatal| self.ended(&fatal.to_string()))
+        running
+            .raft
+            .trigger()
+            .transfer_leader(to)
+            .await
+            .map_err(|fatal| self.ended(&fatal.to_string()))
     }
 
     /// Stops the group on this node, whatever waits. It may be opened again with
@@ -108,7 +129,11 @@ impl Group {
     }
 
     fn ended(&self, fatal: &str) -> ControlError {
-        let reason = self.slot.running().err().unwrap_or_else(|| StopReason::Raft(fatal.to_owned()));
+        let reason = self
+            .slot
+            .running()
+            .err()
+            .unwrap_or_else(|| StopReason::Raft(fatal.to_owned()));
         ControlError::Stopped(reason)
     }
 }

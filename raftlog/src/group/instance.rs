@@ -92,7 +92,10 @@ impl Instance {
         for entry in entries {
             let asked = entry.log_id.index;
             if next.log_id.is_some_and(|applied| applied.index >= asked) {
-                return Err(ApplyError::Repeat { applied: next.index(), asked });
+                return Err(ApplyError::Repeat {
+                    applied: next.index(),
+                    asked,
+                });
             }
             next.log_id = Some(entry.log_id);
             if let EntryPayload::Membership(membership) = &entry.payload {
@@ -100,12 +103,19 @@ impl Instance {
             }
         }
         let mut machine = self.machine.lock();
-        let applied = if committed.is_empty() { Applied::default() } else { machine.apply(&committed)? };
+        let applied = if committed.is_empty() {
+            Applied::default()
+        } else {
+            machine.apply(&committed)?
+        };
         if applied.replies.len() != committed.len() {
             let (got, wanted) = (applied.replies.len(), committed.len());
             return Err(MachineError::new(format!("{got} replies to {wanted} entries")).into());
         }
-        let size_bytes = entries.iter().map(|entry| payload_bytes(entry) as u64).sum();
+        let size_bytes = entries
+            .iter()
+            .map(|entry| payload_bytes(entry) as u64)
+            .sum();
         self.write(&applied, &next)?;
         if !committed.is_empty() {
             machine.committed();
@@ -125,8 +135,14 @@ impl Instance {
         let mut options = WriteOptions::default();
         options.disable_wal(true);
         let size_bytes = batch.size_in_bytes() as u64;
-        let hook = self.shared.before(DiskStep::StateWrite).map_err(|error| error.to_string());
-        let written = hook.and_then(|()| db.write_opt(batch, &options).map_err(|error| error.to_string()));
+        let hook = self
+            .shared
+            .before(DiskStep::StateWrite)
+            .map_err(|error| error.to_string());
+        let written = hook.and_then(|()| {
+            db.write_opt(batch, &options)
+                .map_err(|error| error.to_string())
+        });
         written.map_err(|reason| {
             self.shared.health.fail(classify(&reason));
             StateError::Db(reason)
@@ -141,7 +157,11 @@ fn committed_entry(entry: &Entry) -> Option<Committed<'_>> {
     match &entry.payload {
         EntryPayload::Normal(payload) => {
             let (index, term) = (entry.log_id.index, entry.log_id.leader_id.term);
-            Some(Committed { index, term, payload: &payload.0 })
+            Some(Committed {
+                index,
+                term,
+                payload: &payload.0,
+            })
         }
         EntryPayload::Blank | EntryPayload::Membership(_) => None,
     }

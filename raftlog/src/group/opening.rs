@@ -21,22 +21,34 @@ use crate::raft_types::TypeConfig;
 impl FlushGuard for Instance {
     fn ensure_flushed(&self, index: u64) -> BoxFuture<'_, std::io::Result<()>> {
         Box::pin(async move {
-            if self.flushed.lock().index() < index {
-                self.shared.flusher.flush().await.map_err(std::io::Error::other)?;
+            let covers = || {
+                let flushed = self.flushed.lock().log_id;
+                flushed.is_some_and(|flushed| flushed.index >= index)
+            };
+            if !covers() {
+                let flushed = self.shared.flusher.flush().await;
+                flushed.map_err(std::io::Error::other)?;
             }
-            let flushed = self.flushed.lock().index();
-            if flushed >= index {
+            if covers() {
                 return Ok(());
             }
-            Err(std::io::Error::other(format!("state is flushed to {flushed}, the log may not be purged to {index}")))
+            Err(std::io::Error::other(format!(
+                "the log may not be purged to {index}: the state is not flushed so far"
+            )))
         })
     }
 }
 
 /// Opens an instance: what is committed is applied again before this returns.
-pub(crate) async fn open_instance(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -> Result<Running, GroupError> {
+pub(crate) async fn open_instance(
+    slot: &Arc<GroupSlot>,
+    shared: &Arc<Shared>,
+) -> Result<Running, GroupError> {
     let group_id = slot.group_id;
-    let members = shared.members_of(group_id).await?.ok_or(GroupError::Unknown(group_id))?;
+    let members = shared
+        .members_of(group_id)
+        .await?
+        .ok_or(GroupError::Unknown(group_id))?;
     let (instance, log) = load(slot, shared).await?;
     shared.flusher.register(&instance);
     let error = match start(shared, instance, log).await {
@@ -54,10 +66,17 @@ pub(crate) async fn open_instance(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -
 }
 
 /// Gives a new group its first members, and a sole voter the lead.
-async fn begin(running: &Running, shared: &Shared, members: &BTreeSet<NodeId>) -> Result<(), GroupError> {
+async fn begin(
+    running: &Running,
+    shared: &Shared,
+    members: &BTreeSet<NodeId>,
+) -> Result<(), GroupError> {
     let group_id = running.instance.group_id;
     let storage = |reason: String| GroupError::Storage { group_id, reason };
-    let nodes: BTreeMap<_, _> = members.iter().map(|id| (*id, openraft::EmptyNode::default())).collect();
+    let nodes: BTreeMap<_, _> = members
+        .iter()
+        .map(|id| (*id, openraft::EmptyNode::default()))
+        .collect();
     match running.raft.initialize(nodes).await {
         Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
         Err(error) => return Err(storage(error.to_string())),
@@ -66,21 +85,38 @@ async fn begin(running: &Running, shared: &Shared, members: &BTreeSet<NodeId>) -
     let voters = running.voters();
     if voters.len() == 1 && voters.contains(&me) {
         // Nobody else can lead, so there is nothing to wait for.
-        running.raft.trigger().elect(false).await.map_err(|error| storage(error.to_string()))?;
+        running
+            .raft
+            .trigger()
+            .elect(false)
+            .await
+            .map_err(|error| storage(error.to_string()))?;
     }
     Ok(())
 }
 
-async fn load(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -> Result<(Arc<Instance>, Arc<GroupLog>), GroupError> {
+async fn load(
+    slot: &Arc<GroupSlot>,
+    shared: &Arc<Shared>,
+) -> Result<(Arc<Instance>, Arc<GroupLog>), GroupError> {
     let group_id = slot.group_id;
     let storage = |reason: String| GroupError::Storage { group_id, reason };
     let (shared_there, slot_there) = (Arc::clone(shared), Arc::clone(slot));
     let work = move || {
         let instance = Instance::load(group_id, &shared_there, &*slot_there.factory);
-        let log = GroupLog::load(group_id, &shared_there.log_cell, &shared_there.syncer, &shared_there.read_lanes);
+        let log = GroupLog::load(
+            group_id,
+            &shared_there.log_cell,
+            &shared_there.syncer,
+            &shared_there.read_lanes,
+        );
         (instance, log)
     };
-    let (instance, log) = shared.apply_lanes.run(group_id, work).await.map_err(|error| storage(error.to_string()))?;
+    let (instance, log) = shared
+        .apply_lanes
+        .run(group_id, work)
+        .await
+        .map_err(|error| storage(error.to_string()))?;
     let instance = instance.map_err(|error| match error {
         ApplyError::Machine(error) => GroupError::Machine { group_id, error },
         other => storage(other.to_string()),
@@ -88,34 +124,70 @@ async fn load(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -> Result<(Arc<Instan
     Ok((instance, log.map_err(|error| storage(error.to_string()))?))
 }
 
-async fn start(shared: &Arc<Shared>, instance: Arc<Instance>, log: Arc<GroupLog>) -> Result<Running, GroupError> {
+async fn start(
+    shared: &Arc<Shared>,
+    instance: Arc<Instance>,
+    log: Arc<GroupLog>,
+) -> Result<Running, GroupError> {
     let group_id = instance.group_id;
     let guard: Arc<dyn FlushGuard> = instance.clone();
     let log_store = LogStore::new(Arc::clone(&log), Some(guard));
-    let state_store = StateStore { instance: Arc::clone(&instance) };
-    let network = NetworkFactory { group_id, transport: Arc::clone(&shared.transport) };
+    let state_store = StateStore {
+        instance: Arc::clone(&instance),
+    };
+    let network = NetworkFactory {
+        group_id,
+        transport: Arc::clone(&shared.transport),
+    };
     let config = Arc::clone(&shared.raft_config);
-    let raft = RaftHandle::new(shared.options.node_id, config, network, log_store, state_store).await;
+    let raft = RaftHandle::new(
+        shared.options.node_id,
+        config,
+        network,
+        log_store,
+        state_store,
+    )
+    .await;
     let raft = raft.map_err(|error| {
         let stopped = instance.stop.lock().clone();
         match stopped {
-            Some(StopReason::Machine(reason)) => GroupError::Machine { group_id, error: crate::MachineError(reason) },
-            _ => GroupError::Storage { group_id, reason: classify(&error).to_string() },
+            Some(StopReason::Machine(reason)) => GroupError::Machine {
+                group_id,
+                error: crate::MachineError(reason),
+            },
+            _ => GroupError::Storage {
+                group_id,
+                reason: classify(&error).to_string(),
+            },
         }
     })?;
-    Ok(Running { raft, instance, log })
+    Ok(Running {
+        raft,
+        instance,
+        log,
+    })
 }
 
 impl Running {
     /// Voters of the newest membership in the log.
     pub(crate) fn voters(&self) -> BTreeSet<NodeId> {
         use openraft::async_runtime::watch::WatchReceiver;
-        self.raft.metrics().borrow_watched().membership_config.voter_ids().collect()
+        self.raft
+            .metrics()
+            .borrow_watched()
+            .membership_config
+            .voter_ids()
+            .collect()
     }
 
     /// Whether the Raft instance has ended, and why.
     pub(crate) fn ended(&self) -> Option<openraft::errors::Fatal<TypeConfig>> {
         use openraft::async_runtime::watch::WatchReceiver;
-        self.raft.metrics().borrow_watched().running_state.clone().err()
+        self.raft
+            .metrics()
+            .borrow_watched()
+            .running_state
+            .clone()
+            .err()
     }
 }

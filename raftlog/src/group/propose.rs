@@ -49,13 +49,16 @@ impl Future for PendingReply {
                 term: response.log_id.leader_id.term,
                 bytes: response.data.0,
             }),
-            Ok(Err(ClientWriteError::ForwardToLeader(forward))) => {
-                Err(ProposeError::NotLeader { hint: forward.leader_id })
-            }
+            Ok(Err(ClientWriteError::ForwardToLeader(forward))) => Err(ProposeError::NotLeader {
+                hint: forward.leader_id,
+            }),
             Ok(Err(error)) => Err(ProposeError::OutcomeUnknown(error.to_string())),
             Err(_dropped) => {
                 let reason = self.slot.running().err();
-                let reason = reason.map_or_else(|| "the instance ended".to_owned(), |reason| reason.to_string());
+                let reason = reason.map_or_else(
+                    || "the instance ended".to_owned(),
+                    |reason| reason.to_string(),
+                );
                 Err(ProposeError::OutcomeUnknown(reason))
             }
         })
@@ -64,13 +67,21 @@ impl Future for PendingReply {
 
 impl Group {
     /// Submits a proposal and waits for its reply.
-    pub async fn propose(&self, fence: LeadershipToken, payload: Bytes) -> Result<Reply, ProposeError> {
+    pub async fn propose(
+        &self,
+        fence: LeadershipToken,
+        payload: Bytes,
+    ) -> Result<Reply, ProposeError> {
         self.submit(fence, payload).await?.await
     }
 
     /// Submits a proposal: on return its place in the order of this group's proposals is fixed, and the reply may be
     /// awaited elsewhere. It becomes an entry only under the leadership of `fence`.
-    pub async fn submit(&self, fence: LeadershipToken, payload: Bytes) -> Result<PendingReply, ProposeError> {
+    pub async fn submit(
+        &self,
+        fence: LeadershipToken,
+        payload: Bytes,
+    ) -> Result<PendingReply, ProposeError> {
         let size_bytes = payload.len();
         if size_bytes > MAX_PAYLOAD_BYTES {
             return Err(ProposeError::TooLarge { size_bytes });
@@ -78,21 +89,41 @@ impl Group {
         let running = self.slot.running().map_err(stopped)?;
         if self.shared.health.is_low_on_space() {
             let dir = self.shared.options.dir.display();
-            return Err(ProposeError::DiskFull(format!("less than min_free_bytes free at {dir}")));
+            return Err(ProposeError::DiskFull(format!(
+                "less than min_free_bytes free at {dir}"
+            )));
         }
         let kib = u32::try_from(size_bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-        let permits = [take(&self.slot.proposals, 1)?, take(&self.slot.proposal_kib, kib)?];
+        let permits = [
+            take(&self.slot.proposals, 1)?,
+            take(&self.slot.proposal_kib, kib)?,
+        ];
         let (responder, receiver) = OneshotResponder::new_pair();
-        let write = running.raft.write(Payload(payload)).with_leader(committed_leader(fence.term)).responder(responder);
+        let write = running
+            .raft
+            .write(Payload(payload))
+            .with_leader(committed_leader(fence.term))
+            .responder(responder);
         write.await.map_err(|fatal| {
-            stopped(self.slot.running().err().unwrap_or_else(|| crate::StopReason::Raft(fatal.to_string())))
+            stopped(
+                self.slot
+                    .running()
+                    .err()
+                    .unwrap_or_else(|| crate::StopReason::Raft(fatal.to_string())),
+            )
         })?;
-        Ok(PendingReply { receiver, slot: Arc::clone(&self.slot), _permits: permits })
+        Ok(PendingReply {
+            receiver,
+            slot: Arc::clone(&self.slot),
+            _permits: permits,
+        })
     }
 }
 
 fn take(permits: &Arc<Semaphore>, count: u32) -> Result<OwnedSemaphorePermit, ProposeError> {
-    Arc::clone(permits).try_acquire_many_owned(count).map_err(|_| ProposeError::Overloaded)
+    Arc::clone(permits)
+        .try_acquire_many_owned(count)
+        .map_err(|_| ProposeError::Overloaded)
 }
 
 fn stopped(reason: crate::StopReason) -> ProposeError {

@@ -23,7 +23,11 @@ pub(super) async fn maintain(running: Running) {
 fn target(running: &Running) -> Option<u64> {
     let options = &running.instance.shared.options;
     let flushed = running.instance.flushed.lock().log_id?.index;
-    running.log.purge_target(flushed, options.log_keep_entries, options.log_keep_size_bytes)
+    running.log.purge_target(
+        flushed,
+        options.log_keep_entries,
+        options.log_keep_size_bytes,
+    )
 }
 
 async fn purge(running: &Running, target: u64) {
@@ -32,7 +36,12 @@ async fn purge(running: &Running, target: u64) {
         return;
     }
     let noted = running.raft.wait(Some(PATIENCE));
-    let noted = noted.metrics(|metrics| metrics.snapshot.index() >= Some(target), "flush noted").await;
+    let noted = noted
+        .metrics(
+            |metrics| metrics.snapshot.index() >= Some(target),
+            "flush noted",
+        )
+        .await;
     if noted.is_ok() {
         let _ended = running.raft.trigger().purge_log(target).await;
     }

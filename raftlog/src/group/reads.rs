@@ -19,7 +19,11 @@ use crate::metrics::add;
 pub(crate) type ReadWaiter = oneshot::Sender<Result<u64, ReadError>>;
 
 /// Serves a group's reads until it is shut down.
-pub(crate) async fn serve_reads(slot: Arc<GroupSlot>, shared: Arc<Shared>, mut waiting: mpsc::Receiver<ReadWaiter>) {
+pub(crate) async fn serve_reads(
+    slot: Arc<GroupSlot>,
+    shared: Arc<Shared>,
+    mut waiting: mpsc::Receiver<ReadWaiter>,
+) {
     let mut ended = slot.ended.subscribe();
     let patience = Duration::from_millis(2 * shared.options.timing.election_max_ms);
     loop {
@@ -34,10 +38,15 @@ pub(crate) async fn serve_reads(slot: Arc<GroupSlot>, shared: Arc<Shared>, mut w
         }
         add(&shared.counters.read_rounds, 1);
         let outcome = match slot.running() {
-            Ok(running) => tokio::time::timeout(patience, round(&slot, &running)).await.unwrap_or(Err(ReadError::NoQuorum)),
+            Ok(running) => tokio::time::timeout(patience, round(&slot, &running))
+                .await
+                .unwrap_or(Err(ReadError::NoQuorum)),
             Err(reason) => Err(ReadError::Stopped(reason)),
         };
-        add(&shared.counters.reads_confirmed, outcome.as_ref().map_or(0, |_| served.len() as u64));
+        add(
+            &shared.counters.reads_confirmed,
+            outcome.as_ref().map_or(0, |_| served.len() as u64),
+        );
         for waiter in served {
             let _gone = waiter.send(outcome.clone());
         }
@@ -46,14 +55,25 @@ pub(crate) async fn serve_reads(slot: Arc<GroupSlot>, shared: Arc<Shared>, mut w
 
 /// One round: a quorum confirms that this replica leads, and everything committed before is applied.
 async fn round(slot: &GroupSlot, running: &Running) -> Result<u64, ReadError> {
-    match running.raft.ensure_linearizable(ReadPolicy::ReadIndex).await {
+    match running
+        .raft
+        .ensure_linearizable(ReadPolicy::ReadIndex)
+        .await
+    {
         Ok(_) => Ok(running.instance.applied.lock().index()),
         Err(RaftError::APIError(LinearizableReadError::ForwardToLeader(forward))) => {
-            Err(ReadError::NotLeader { hint: forward.leader_id })
+            Err(ReadError::NotLeader {
+                hint: forward.leader_id,
+            })
         }
-        Err(RaftError::APIError(LinearizableReadError::QuorumNotEnough(_))) => Err(ReadError::NoQuorum),
+        Err(RaftError::APIError(LinearizableReadError::QuorumNotEnough(_))) => {
+            Err(ReadError::NoQuorum)
+        }
         Err(RaftError::Fatal(fatal)) => {
-            let reason = slot.running().err().unwrap_or_else(|| crate::StopReason::Raft(fatal.to_string()));
+            let reason = slot
+                .running()
+                .err()
+                .unwrap_or_else(|| crate::StopReason::Raft(fatal.to_string()));
             Err(ReadError::Stopped(reason))
         }
     }
@@ -66,11 +86,18 @@ impl Group {
         let running = self.slot.running().map_err(ReadError::Stopped)?;
         drop(running);
         let (sender, receiver) = oneshot::channel();
-        self.slot.reads.try_send(sender).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => ReadError::Overloaded,
-            mpsc::error::TrySendError::Closed(_) => ReadError::Stopped(crate::StopReason::Shutdown),
-        })?;
-        receiver.await.unwrap_or(Err(ReadError::Stopped(crate::StopReason::Shutdown)))
+        self.slot
+            .reads
+            .try_send(sender)
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => ReadError::Overloaded,
+                mpsc::error::TrySendError::Closed(_) => {
+                    ReadError::Stopped(crate::StopReason::Shutdown)
+                }
+            })?;
+        receiver
+            .await
+            .unwrap_or(Err(ReadError::Stopped(crate::StopReason::Shutdown)))
     }
 
     /// Waits until this replica has applied everything that it may have applied before it was restarted: until then
@@ -82,7 +109,9 @@ impl Group {
             Err(openraft::metrics::WaitError::Timeout(..)) => Err(ReadError::TimedOut),
             Err(error) => {
                 let reason = self.slot.running().err();
-                Err(ReadError::Stopped(reason.unwrap_or_else(|| crate::StopReason::Raft(error.to_string()))))
+                Err(ReadError::Stopped(reason.unwrap_or_else(|| {
+                    crate::StopReason::Raft(error.to_string())
+                })))
             }
         }
     }

@@ -47,7 +47,11 @@ pub(crate) struct GroupSlot {
 }
 
 impl GroupSlot {
-    pub(crate) fn new(group_id: GroupId, factory: MachineFactory, reads: mpsc::Sender<ReadWaiter>) -> Self {
+    pub(crate) fn new(
+        group_id: GroupId,
+        factory: MachineFactory,
+        reads: mpsc::Sender<ReadWaiter>,
+    ) -> Self {
         Self {
             group_id,
             factory,
@@ -66,7 +70,10 @@ impl GroupSlot {
 
     /// The instance, or why there is none.
     pub(crate) fn running(&self) -> Result<Running, StopReason> {
-        self.running.read().clone().ok_or_else(|| self.stop_reason())
+        self.running
+            .read()
+            .clone()
+            .ok_or_else(|| self.stop_reason())
     }
 
     fn stop_reason(&self) -> StopReason {

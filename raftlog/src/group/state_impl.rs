@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt, TryStreamExt};
 use openraft::OptionalSend;
-use openraft::storage::{ApplyResponder, EntryResponder, RaftSnapshotBuilder, RaftStateMachine, Snapshot};
+use openraft::storage::{
+    ApplyResponder, EntryResponder, RaftSnapshotBuilder, RaftStateMachine, Snapshot,
+};
 
 use super::instance::Instance;
 use crate::errors::StopReason;
@@ -28,8 +30,14 @@ impl StateStore {
         let instance = Arc::clone(&self.instance);
         let work = move || instance.apply(&entries);
         let lanes = &self.instance.shared.apply_lanes;
-        let replies = lanes.run(self.instance.group_id, work).await.map_err(|error| self.lane_error(error))?;
-        for (responder, reply) in responders.into_iter().zip(replies.map_err(io::Error::other)?) {
+        let replies = lanes
+            .run(self.instance.group_id, work)
+            .await
+            .map_err(|error| self.lane_error(error))?;
+        for (responder, reply) in responders
+            .into_iter()
+            .zip(replies.map_err(io::Error::other)?)
+        {
             if let Some(responder) = responder {
                 responder.send(ReplyBytes(reply));
             }
@@ -39,7 +47,8 @@ impl StateStore {
 
     fn lane_error(&self, error: LaneError) -> io::Error {
         if let LaneError::Panicked(text) = &error {
-            self.instance.stop_with(StopReason::Machine(format!("panicked: {text}")));
+            self.instance
+                .stop_with(StopReason::Machine(format!("panicked: {text}")));
         }
         io::Error::other(error)
     }
@@ -53,7 +62,9 @@ where
     let mut piece = Piece::default();
     let mut taken_bytes = 0;
     while taken_bytes < MAX_APPLY_BYTES && piece.0.len() < MAX_APPLY_ENTRIES {
-        let Some((entry, responder)) = entries.try_next().await? else { break };
+        let Some((entry, responder)) = entries.try_next().await? else {
+            break;
+        };
         if let openraft::EntryPayload::Normal(payload) = &entry.payload {
             taken_bytes += payload.0.len();
         }
@@ -90,7 +101,11 @@ impl RaftStateMachine<TypeConfig> for StateStore {
         self.clone()
     }
 
-    async fn install_snapshot(&mut self, meta: &SnapshotMeta, data: SnapshotData) -> io::Result<()> {
+    async fn install_snapshot(
+        &mut self,
+        meta: &SnapshotMeta,
+        data: SnapshotData,
+    ) -> io::Result<()> {
         snapshot::install(&self.instance, meta, data).await
     }
 
@@ -99,7 +114,10 @@ impl RaftStateMachine<TypeConfig> for StateStore {
             return Ok(None);
         }
         let (meta, data) = snapshot::export(&self.instance).await?;
-        Ok(Some(Snapshot { meta, snapshot: SnapshotData::Export(data) }))
+        Ok(Some(Snapshot {
+            meta,
+            snapshot: SnapshotData::Export(data),
+        }))
     }
 }
 
@@ -108,11 +126,19 @@ impl RaftSnapshotBuilder<TypeConfig> for StateStore {
 
     /// To build a snapshot is to flush: the rows on disk are the snapshot that a restart begins from.
     async fn build_snapshot(&mut self) -> io::Result<SnapshotWithData> {
-        let applied = self.instance.applied.lock().index();
-        if self.instance.flushed.lock().index() < applied {
-            self.instance.shared.flusher.flush().await.map_err(io::Error::other)?;
+        let applied = self.instance.applied.lock().log_id;
+        if self.instance.flushed.lock().log_id < applied {
+            self.instance
+                .shared
+                .flusher
+                .flush()
+                .await
+                .map_err(io::Error::other)?;
         }
         let meta = self.instance.flushed.lock().meta();
-        Ok(Snapshot { meta, snapshot: SnapshotData::Flushed(self.instance.clone()) })
+        Ok(Snapshot {
+            meta,
+            snapshot: SnapshotData::Flushed(self.instance.clone()),
+        })
     }
 }

@@ -33,7 +33,9 @@ pub(crate) async fn supervise(slot: Arc<GroupSlot>, shared: Arc<Shared>, first: 
             break;
         }
         tracing::warn!(group_id = slot.group_id, %reason, "group stopped, will be opened again");
-        let Some(next) = reopen(&slot, &shared).await else { break };
+        let Some(next) = reopen(&slot, &shared).await else {
+            break;
+        };
         running = next;
     }
     slot.set_busy(false);
@@ -43,7 +45,9 @@ pub(crate) async fn supervise(slot: Arc<GroupSlot>, shared: Arc<Shared>, first: 
 fn state_after(reason: &StopReason) -> GroupState {
     match reason {
         StopReason::Shutdown | StopReason::Machine(_) => GroupState::Stopped(reason.clone()),
-        StopReason::DiskFull(_) | StopReason::Io(_) | StopReason::Raft(_) => GroupState::Recovering(reason.clone()),
+        StopReason::DiskFull(_) | StopReason::Io(_) | StopReason::Raft(_) => {
+            GroupState::Recovering(reason.clone())
+        }
     }
 }
 
@@ -60,8 +64,10 @@ async fn watch(slot: &GroupSlot, shared: &Shared, running: &Running) -> StopReas
         if let Some(reason) = failure {
             return reason;
         }
-        let (known, has_won) = leadership(shared.options.node_id, running, &server.borrow_watched());
-        slot.leadership.send_if_modified(|published| std::mem::replace(published, known) != known);
+        let (known, has_won) =
+            leadership(shared.options.node_id, running, &server.borrow_watched());
+        slot.leadership
+            .send_if_modified(|published| std::mem::replace(published, known) != known);
         tokio::select! {
             () = slot.stop.notified() => {}
             _ = health.changed() => {}
@@ -77,20 +83,42 @@ async fn watch(slot: &GroupSlot, shared: &Shared, running: &Running) -> StopReas
 
 /// What to publish, and whether this replica has won its election. It counts as leader only once it has applied an
 /// entry of its own term: before that its rows may be older than what was answered by the leader before it.
-fn leadership(me: NodeId, running: &Running, seen: &RaftServerMetrics<TypeConfig>) -> (Leadership, bool) {
+fn leadership(
+    me: NodeId,
+    running: &Running,
+    seen: &RaftServerMetrics<TypeConfig>,
+) -> (Leadership, bool) {
     let term = seen.vote.leader_id.term;
     let has_won = seen.state == ServerState::Leader && seen.current_leader == Some(me);
-    let applied_term = running.instance.applied.lock().log_id.map(|applied| applied.leader_id.term);
+    let applied_term = running
+        .instance
+        .applied
+        .lock()
+        .log_id
+        .map(|applied| applied.leader_id.term);
     let is_leader = has_won && applied_term == Some(term);
-    (Leadership { is_leader, term, leader: seen.current_leader }, has_won)
+    (
+        Leadership {
+            is_leader,
+            term,
+            leader: seen.current_leader,
+        },
+        has_won,
+    )
 }
 
 /// Why an instance has ended by itself.
 fn ended(shared: &Shared, running: &Running) -> StopReason {
     let machine = running.instance.stop.lock().clone();
-    machine.or_else(|| shared.health.failure()).unwrap_or_else(|| {
-        StopReason::Raft(running.ended().map_or_else(|| "ended".to_owned(), |fatal| fatal.to_string()))
-    })
+    machine
+        .or_else(|| shared.health.failure())
+        .unwrap_or_else(|| {
+            StopReason::Raft(
+                running
+                    .ended()
+                    .map_or_else(|| "ended".to_owned(), |fatal| fatal.to_string()),
+            )
+        })
 }
 
 /// Opens an instance again, as often as it takes; none if the group is to stay down.
@@ -117,7 +145,9 @@ async fn reopen(slot: &Arc<GroupSlot>, shared: &Arc<Shared>) -> Option<Running> 
                     slot.set_down(GroupState::Stopped(StopReason::Machine(error.0)));
                     return None;
                 }
-                Err(error) => tracing::warn!(group_id = slot.group_id, %error, "group could not be opened again"),
+                Err(error) => {
+                    tracing::warn!(group_id = slot.group_id, %error, "group could not be opened again")
+                }
             }
         }
         slot.set_busy(false);

@@ -46,7 +46,9 @@ pub(super) struct LogMemory {
 impl LogMemory {
     /// First index that the log may hold.
     pub(super) fn first_index(&self) -> u64 {
-        self.purged.map_or(0, |purged| purged.index + 1).max(self.first)
+        self.purged
+            .map_or(0, |purged| purged.index + 1)
+            .max(self.first)
     }
 
     /// First index behind the log.
@@ -85,15 +87,29 @@ impl GroupLog {
             memory.last = Some(entry.log_id);
             if let EntryPayload::Normal(payload) = &entry.payload {
                 let (index, payload) = (entry.log_id.index, payload.0.clone());
-                memory.last_user = Some(LastReceived { index, payload, received: Some(received) });
+                memory.last_user = Some(LastReceived {
+                    index,
+                    payload,
+                    received: Some(received),
+                });
             }
-            memory.tail.push(TailEntry { entry, end_bytes, ticket, received }, written);
+            memory.tail.push(
+                TailEntry {
+                    entry,
+                    end_bytes,
+                    ticket,
+                    received,
+                },
+                written,
+            );
         }
     }
 
     pub(super) async fn save_vote(&self, vote: &Vote) -> io::Result<()> {
         let op = LogOp::Put(LogField::Vote, VoteMsg::from(vote).encode_to_vec());
-        self.syncer.write(self.group_id, self.generation, op).await?;
+        self.syncer
+            .write(self.group_id, self.generation, op)
+            .await?;
         self.memory.lock().vote = Some(*vote);
         Ok(())
     }
@@ -102,13 +118,20 @@ impl GroupLog {
     pub(super) fn save_committed(&self, committed: Option<LogId>) {
         let Some(committed) = committed else { return };
         self.memory.lock().committed = Some(committed);
-        let op = LogOp::Put(LogField::Committed, LogIdMsg::from(&committed).encode_to_vec());
-        self.syncer.push(self.group_id, self.generation, op, Done::Nobody);
+        let op = LogOp::Put(
+            LogField::Committed,
+            LogIdMsg::from(&committed).encode_to_vec(),
+        );
+        self.syncer
+            .push(self.group_id, self.generation, op, Done::Nobody);
     }
 
     /// Drops the entries behind `last`.
     pub(super) async fn truncate_after(&self, last: Option<LogId>) -> io::Result<()> {
         let from = last.map_or(0, |last| last.index + 1);
+        if from >= self.memory.lock().next_index() {
+            return Ok(());
+        }
         let end_bytes = self.end_of(last.map(|last| last.index)).await?;
         let looked_up = self.user_entry_before(from).await?;
         let mut memory = self.memory.lock();
@@ -117,25 +140,39 @@ impl GroupLog {
         memory.marks.truncate(from.saturating_sub(1), end_bytes);
         memory.tail.truncate_from(from);
         memory.last_user = looked_up;
-        self.syncer.push(self.group_id, self.generation, LogOp::Truncate(from), Done::Nobody);
+        self.syncer.push(
+            self.group_id,
+            self.generation,
+            LogOp::Truncate(from),
+            Done::Nobody,
+        );
         Ok(())
     }
 
     /// Drops the entries up to `upto`.
     pub(super) fn purge(&self, upto: LogId) {
         let mut memory = self.memory.lock();
-        if memory.purged.is_some_and(|purged| purged.index >= upto.index) {
+        if memory
+            .purged
+            .is_some_and(|purged| purged.index >= upto.index)
+        {
             return;
         }
         let counters = self.syncer.counters();
         add(&counters.purges, 1);
-        add(&counters.purged_entries, (upto.index + 1).min(memory.next_index()).saturating_sub(memory.first_index()));
+        add(
+            &counters.purged_entries,
+            (upto.index + 1)
+                .min(memory.next_index())
+                .saturating_sub(memory.first_index()),
+        );
         memory.purged = Some(upto);
         memory.last = memory.last.max(Some(upto));
         memory.tail.purge_to(upto.index);
         memory.marks.purge(upto.index);
         let op = LogOp::Purge(upto.index, LogIdMsg::from(&upto).encode_to_vec());
-        self.syncer.push(self.group_id, self.generation, op, Done::Nobody);
+        self.syncer
+            .push(self.group_id, self.generation, op, Done::Nobody);
     }
 
     async fn end_of(&self, index: Option<u64>) -> io::Result<u64> {
@@ -151,15 +188,25 @@ impl GroupLog {
     async fn user_entry_before(&self, from: u64) -> io::Result<Option<LastReceived>> {
         let first = {
             let memory = self.memory.lock();
-            if memory.last_user.as_ref().is_some_and(|last| last.index < from) {
+            if memory
+                .last_user
+                .as_ref()
+                .is_some_and(|last| last.index < from)
+            {
                 return Ok(memory.last_user.clone());
             }
             let first = memory.tail.first_index().unwrap_or(from).min(from);
             for index in (first..from).rev() {
-                if let Some(TailEntry { entry, received, .. }) = memory.tail.get(index)
+                if let Some(TailEntry {
+                    entry, received, ..
+                }) = memory.tail.get(index)
                     && let EntryPayload::Normal(payload) = &entry.payload
                 {
-                    return Ok(Some(LastReceived { index, payload: payload.0.clone(), received: Some(*received) }));
+                    return Ok(Some(LastReceived {
+                        index,
+                        payload: payload.0.clone(),
+                        received: Some(*received),
+                    }));
                 }
             }
             first
@@ -175,14 +222,28 @@ impl GroupLog {
     /// Numbers for a status page.
     pub(crate) fn numbers(&self) -> LogNumbers {
         let memory = self.memory.lock();
-        LogNumbers { last: memory.last, purged: memory.purged, size_bytes: memory.marks.held_bytes() }
+        LogNumbers {
+            last: memory.last,
+            purged: memory.purged,
+            size_bytes: memory.marks.held_bytes(),
+        }
     }
 
     /// The index up to which the log should be purged, given how far its state is flushed and how much it may keep.
-    pub(crate) fn purge_target(&self, flushed: u64, keep_entries: u64, keep_bytes: u64) -> Option<u64> {
+    pub(crate) fn purge_target(
+        &self,
+        flushed: u64,
+        keep_entries: u64,
+        keep_bytes: u64,
+    ) -> Option<u64> {
         let memory = self.memory.lock();
         let by_count = flushed.checked_sub(keep_entries);
-        let by_size = memory.marks.excess_index(keep_bytes).map(|index| index.min(flushed));
-        by_count.max(by_size).filter(|target| *target >= memory.first_index() && *target <= flushed)
+        let by_size = memory
+            .marks
+            .excess_index(keep_bytes)
+            .map(|index| index.min(flushed));
+        by_count
+            .max(by_size)
+            .filter(|target| *target >= memory.first_index() && *target <= flushed)
     }
 }

@@ -45,8 +45,19 @@ impl GroupLog {
         let generation = cell.generation();
         let db = cell.get_at(generation)?;
         let memory = load_memory(&db, group_id)?;
-        let disk = DiskReader { group_id, generation, cell: Arc::clone(cell), lanes: Arc::clone(lanes) };
-        Ok(Arc::new(Self { group_id, generation, syncer: Arc::clone(syncer), disk, memory: Mutex::new(memory) }))
+        let disk = DiskReader {
+            group_id,
+            generation,
+            cell: Arc::clone(cell),
+            lanes: Arc::clone(lanes),
+        };
+        Ok(Arc::new(Self {
+            group_id,
+            generation,
+            syncer: Arc::clone(syncer),
+            disk,
+            memory: Mutex::new(memory),
+        }))
     }
 }
 
@@ -58,7 +69,10 @@ fn load_memory(db: &DB, group_id: GroupId) -> Result<LogMemory, LoadError> {
         ..LogMemory::default()
     };
     let last = last_entry(db, group_id, u64::MAX)?;
-    memory.last = last.as_ref().map(|entry| Entry::from(entry.clone()).log_id).max(memory.purged);
+    memory.last = last
+        .as_ref()
+        .map(|entry| Entry::from(entry.clone()).log_id)
+        .max(memory.purged);
     memory.first = first_index(db, group_id)?.unwrap_or(0);
     if let Some(last) = last.filter(|last| last.index >= memory.first_index()) {
         load_sizes(db, group_id, &last, &mut memory)?;
@@ -67,32 +81,50 @@ fn load_memory(db: &DB, group_id: GroupId) -> Result<LogMemory, LoadError> {
     Ok(memory)
 }
 
-fn load_sizes(db: &DB, group_id: GroupId, last: &EntryMsg, memory: &mut LogMemory) -> Result<(), LoadError> {
+fn load_sizes(
+    db: &DB,
+    group_id: GroupId,
+    last: &EntryMsg,
+    memory: &mut LogMemory,
+) -> Result<(), LoadError> {
     let first_index = memory.first_index();
     let step = ((last.index - first_index) / SIZE_SAMPLES).max(1);
     for index in (first_index..last.index).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
         let entry = entry_at(db, group_id, index)?.ok_or(LoadError::Hole { group_id, index })?;
         if index == first_index {
             let size = size_bytes(&entry.clone().into()) as u64;
-            memory.marks.start_at(entry.end_offset_bytes.saturating_sub(size));
+            memory
+                .marks
+                .start_at(entry.end_offset_bytes.saturating_sub(size));
         }
         memory.marks.push(index, entry.end_offset_bytes);
     }
     if last.index == first_index {
-        memory.marks.start_at(last.end_offset_bytes.saturating_sub(size_bytes(&last.clone().into()) as u64));
+        memory.marks.start_at(
+            last.end_offset_bytes
+                .saturating_sub(size_bytes(&last.clone().into()) as u64),
+        );
     }
     memory.marks.push(last.index, last.end_offset_bytes);
     Ok(())
 }
 
 /// Reads one of a group's fields.
-pub(super) fn field<M: Message + Default>(db: &DB, group_id: GroupId, field: LogField) -> Result<Option<M>, LoadError> {
+pub(super) fn field<M: Message + Default>(
+    db: &DB,
+    group_id: GroupId,
+    field: LogField,
+) -> Result<Option<M>, LoadError> {
     let value = db.get(field_key(group_id, field))?;
     Ok(value.map(|value| decode("log field", &value)).transpose()?)
 }
 
 /// The entry at an index, as stored.
-pub(super) fn entry_at(db: &DB, group_id: GroupId, index: u64) -> Result<Option<EntryMsg>, LoadError> {
+pub(super) fn entry_at(
+    db: &DB,
+    group_id: GroupId,
+    index: u64,
+) -> Result<Option<EntryMsg>, LoadError> {
     let value = db.get(entry_key(group_id, index))?;
     Ok(value.map(|value| decode("entry", &value)).transpose()?)
 }
@@ -102,8 +134,14 @@ fn first_index(db: &DB, group_id: GroupId) -> Result<Option<u64>, LoadError> {
     let mut options = ReadOptions::default();
     options.set_iterate_upper_bound(entry_key(group_id, u64::MAX));
     let from = entry_key(group_id, 0);
-    let first = db.iterator_opt(IteratorMode::From(&from, Direction::Forward), options).next().transpose()?;
-    Ok(first.map(|(_, value)| decode::<EntryMsg>("entry", &value)).transpose()?.map(|entry| entry.index))
+    let first = db
+        .iterator_opt(IteratorMode::From(&from, Direction::Forward), options)
+        .next()
+        .transpose()?;
+    Ok(first
+        .map(|(_, value)| decode::<EntryMsg>("entry", &value))
+        .transpose()?
+        .map(|entry| entry.index))
 }
 
 /// The last entry below an index.
@@ -112,17 +150,29 @@ fn last_entry(db: &DB, group_id: GroupId, below: u64) -> Result<Option<EntryMsg>
 }
 
 /// The last entry below an index that a user proposed.
-pub(super) fn last_user_entry(db: &DB, group_id: GroupId, below: u64) -> Result<Option<LastReceived>, LoadError> {
+pub(super) fn last_user_entry(
+    db: &DB,
+    group_id: GroupId,
+    below: u64,
+) -> Result<Option<LastReceived>, LoadError> {
     for entry in entries_down(db, group_id, below) {
         let entry = entry?;
         if let Some(payload) = entry.payload {
-            return Ok(Some(LastReceived { index: entry.index, payload, received: None }));
+            return Ok(Some(LastReceived {
+                index: entry.index,
+                payload,
+                received: None,
+            }));
         }
     }
     Ok(None)
 }
 
-fn entries_down(db: &DB, group_id: GroupId, below: u64) -> impl Iterator<Item = Result<EntryMsg, LoadError>> + '_ {
+fn entries_down(
+    db: &DB,
+    group_id: GroupId,
+    below: u64,
+) -> impl Iterator<Item = Result<EntryMsg, LoadError>> + '_ {
     let mut options = ReadOptions::default();
     options.set_iterate_lower_bound(entry_key(group_id, 0));
     options.set_iterate_upper_bound(entry_key(group_id, below));

@@ -13,7 +13,11 @@ use crate::options::EngineOptions;
 const MEMTABLE_BYTES: usize = 32 * 1024 * 1024;
 
 /// Opens the log database: cuts a torn tail, refuses damage.
-pub(crate) fn open_log(dir: &Path, options: &EngineOptions, cache: &Cache) -> Result<DB, OpenError> {
+pub(crate) fn open_log(
+    dir: &Path,
+    options: &EngineOptions,
+    cache: &Cache,
+) -> Result<DB, OpenError> {
     let cut_bytes = repair(dir).map_err(|error| match error {
         WalError::Damaged { file, offset } => OpenError::Corrupt {
             dir: dir.to_owned(),
@@ -25,7 +29,10 @@ pub(crate) fn open_log(dir: &Path, options: &EngineOptions, cache: &Cache) -> Re
         WalError::Io { file, error } => OpenError::Io { dir: file, reason: error.to_string() },
     })?;
     if cut_bytes > 0 {
-        tracing::warn!(cut_bytes, "the log ended in a batch that was never acknowledged; cut off");
+        tracing::warn!(
+            cut_bytes,
+            "the log ended in a batch that was never acknowledged; cut off"
+        );
     }
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);

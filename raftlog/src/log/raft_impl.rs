@@ -65,11 +65,23 @@ impl RaftLogReader<TypeConfig> for LogStore {
         RB: RangeBounds<u64> + Clone + Debug + OptionalSend,
     {
         let (start, end) = bounds(&range);
-        let pieces = futures::stream::try_unfold((Arc::clone(&self.log), start), move |(log, next)| async move {
-            let piece = if next < end { log.read(next, end, MAX_APPLY_BYTES).await? } else { Vec::new() };
-            let next = piece.last().map(|last| last.log_id.index + 1);
-            Ok::<_, io::Error>(next.map(|next| (futures::stream::iter(piece.into_iter().map(Ok)), (log, next))))
-        });
+        let pieces = futures::stream::try_unfold(
+            (Arc::clone(&self.log), start),
+            move |(log, next)| async move {
+                let piece = if next < end {
+                    log.read(next, end, MAX_APPLY_BYTES).await?
+                } else {
+                    Vec::new()
+                };
+                let next = piece.last().map(|last| last.log_id.index + 1);
+                Ok::<_, io::Error>(next.map(|next| {
+                    (
+                        futures::stream::iter(piece.into_iter().map(Ok)),
+                        (log, next),
+                    )
+                }))
+            },
+        );
         Box::pin(futures::TryStreamExt::try_flatten(pieces))
     }
 
@@ -83,7 +95,10 @@ impl RaftLogStorage<TypeConfig> for LogStore {
 
     async fn get_log_state(&mut self) -> io::Result<LogState<TypeConfig>> {
         let memory = self.log.memory.lock();
-        Ok(LogState { last_purged_log_id: memory.purged, last_log_id: memory.last })
+        Ok(LogState {
+            last_purged_log_id: memory.purged,
+            last_log_id: memory.last,
+        })
     }
 
     async fn get_log_reader(&mut self) -> Self {
@@ -108,7 +123,8 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         I: IntoIterator<Item = Entry> + OptionalSend,
         I::IntoIter: OptionalSend,
     {
-        self.log.append(entries.into_iter().collect(), Done::Raft(callback));
+        self.log
+            .append(entries.into_iter().collect(), Done::Raft(callback));
         Ok(())
     }
 

@@ -20,7 +20,11 @@ impl SizeMarks {
     /// An entry was appended, or found while loading; `end_bytes` is its end.
     pub(super) fn push(&mut self, index: u64, end_bytes: u64) {
         self.end_bytes = end_bytes;
-        if self.marks.back().is_none_or(|(_, marked)| end_bytes >= marked + STEP_BYTES) {
+        if self
+            .marks
+            .back()
+            .is_none_or(|(_, marked)| end_bytes >= marked + STEP_BYTES)
+        {
             self.marks.push_back((index, end_bytes));
         }
     }

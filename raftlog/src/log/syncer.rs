@@ -113,12 +113,21 @@ impl Syncer {
         let worker = Arc::clone(&shared);
         let builder = std::thread::Builder::new().name("raft-log".to_owned());
         let thread = builder.spawn(move || while worker.step() {})?;
-        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
     }
 
     /// Queues an operation; its place in the order of all. `done` is told after the fsync, or at once if the log does
     /// not work.
-    pub(crate) fn push(&self, group_id: GroupId, generation: Generation, op: LogOp, done: Done) -> u64 {
+    pub(crate) fn push(
+        &self,
+        group_id: GroupId,
+        generation: Generation,
+        op: LogOp,
+        done: Done,
+    ) -> u64 {
         let size_bytes = match &op {
             LogOp::Append(entries) => entries.iter().map(|(entry, _)| size_bytes(entry)).sum(),
             _ => 64,
@@ -135,7 +144,13 @@ impl Syncer {
         let is_urgent = !matches!(done, Done::Nobody);
         queue.urgent += usize::from(is_urgent);
         let was_empty = queue.waiting.is_empty();
-        queue.waiting.push_back(Queued { group_id, generation, op, done, size_bytes });
+        queue.waiting.push_back(Queued {
+            group_id,
+            generation,
+            op,
+            done,
+            size_bytes,
+        });
         drop(queue);
         if is_urgent || was_empty {
             self.shared.wake.notify_one();
@@ -144,10 +159,17 @@ impl Syncer {
     }
 
     /// Queues an operation and waits until it is durable.
-    pub(crate) async fn write(&self, group_id: GroupId, generation: Generation, op: LogOp) -> io::Result<()> {
+    pub(crate) async fn write(
+        &self,
+        group_id: GroupId,
+        generation: Generation,
+        op: LogOp,
+    ) -> io::Result<()> {
         let (sender, receiver) = oneshot::channel();
         self.push(group_id, generation, op, Done::Wait(sender));
-        receiver.await.unwrap_or_else(|_| Err(io::Error::other(StopReason::Shutdown)))
+        receiver
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other(StopReason::Shutdown)))
     }
 
     /// All operations up to this place can be read from the database.
@@ -217,7 +239,9 @@ impl Shared {
         let mut batch = Vec::new();
         let mut batch_bytes = 0;
         while batch_bytes < MAX_LOG_BATCH_BYTES {
-            let Some(next) = queue.waiting.pop_front() else { break };
+            let Some(next) = queue.waiting.pop_front() else {
+                break;
+            };
             queue.urgent -= usize::from(!matches!(next.done, Done::Nobody));
             batch_bytes += next.size_bytes;
             batch.push(next);
@@ -233,7 +257,8 @@ impl Shared {
             self.add(&mut batch, item);
         }
         self.before(DiskStep::LogWrite)?;
-        db.write_opt(batch, &WriteOptions::default()).map_err(io::Error::other)?;
+        db.write_opt(batch, &WriteOptions::default())
+            .map_err(io::Error::other)?;
         add(&self.counters.log_batches, 1);
         Ok(())
     }
@@ -246,7 +271,9 @@ impl Shared {
     }
 
     fn before(&self, step: DiskStep) -> io::Result<()> {
-        self.faults.as_ref().map_or(Ok(()), |faults| faults.before(step))
+        self.faults
+            .as_ref()
+            .map_or(Ok(()), |faults| faults.before(step))
     }
 
     fn add(&self, batch: &mut WriteBatch, item: &Queued) {
@@ -270,7 +297,10 @@ impl Shared {
             }
             LogOp::Purge(upto, value) => {
                 batch.put(field_key(group_id, LogField::Purged), value);
-                batch.delete_range(entry_key(group_id, 0), entry_key(group_id, upto.saturating_add(1)));
+                batch.delete_range(
+                    entry_key(group_id, 0),
+                    entry_key(group_id, upto.saturating_add(1)),
+                );
             }
         }
     }
@@ -280,7 +310,8 @@ impl Shared {
         for item in batch {
             let stale = (item.generation != generation).then_some(StopReason::Shutdown);
             let reason = failure.cloned().or(stale);
-            item.done.tell(reason.map_or(Ok(()), |reason| Err(io::Error::other(reason))));
+            item.done
+                .tell(reason.map_or(Ok(()), |reason| Err(io::Error::other(reason))));
         }
     }
 }

@@ -33,7 +33,9 @@ impl Tail {
         self.size_bytes += size_bytes(&entry.entry);
         self.entries.push_back(entry);
         while self.size_bytes > TAIL_CACHE_BYTES {
-            let Some(dropped) = self.entries.pop_front_if(|entry| entry.ticket <= written) else { break };
+            let Some(dropped) = self.entries.pop_front_if(|entry| entry.ticket <= written) else {
+                break;
+            };
             self.size_bytes -= size_bytes(&dropped.entry);
         }
     }
@@ -51,14 +53,20 @@ impl Tail {
 
     /// Drops the entries from `index` on.
     pub(super) fn truncate_from(&mut self, index: u64) {
-        while let Some(dropped) = self.entries.pop_back_if(|entry| entry.entry.log_id.index >= index) {
+        while let Some(dropped) = self
+            .entries
+            .pop_back_if(|entry| entry.entry.log_id.index >= index)
+        {
             self.size_bytes -= size_bytes(&dropped.entry);
         }
     }
 
     /// Drops the entries up to `index`.
     pub(super) fn purge_to(&mut self, index: u64) {
-        while let Some(dropped) = self.entries.pop_front_if(|entry| entry.entry.log_id.index <= index) {
+        while let Some(dropped) = self
+            .entries
+            .pop_front_if(|entry| entry.entry.log_id.index <= index)
+        {
             self.size_bytes -= size_bytes(&dropped.entry);
         }
     }

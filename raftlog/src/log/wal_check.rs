@@ -38,12 +38,20 @@ pub(crate) enum WalError {
 
 /// Checks the write-ahead logs of a database directory and cuts the torn tail of the newest. Returns the bytes cut.
 pub(crate) fn repair(dir: &Path) -> Result<u64, WalError> {
-    let files = wal_files(dir).map_err(|error| WalError::Io { file: dir.to_owned(), error })?;
+    let files = wal_files(dir).map_err(|error| WalError::Io {
+        file: dir.to_owned(),
+        error,
+    })?;
     let mut cut_bytes = 0;
     for (place, file) in files.iter().enumerate() {
-        let fail = |error| WalError::Io { file: file.clone(), error };
+        let fail = |error| WalError::Io {
+            file: file.clone(),
+            error,
+        };
         let mut bytes = Vec::new();
-        File::open(file).and_then(|mut wal| wal.read_to_end(&mut bytes)).map_err(fail)?;
+        File::open(file)
+            .and_then(|mut wal| wal.read_to_end(&mut bytes))
+            .map_err(fail)?;
         match check(&bytes) {
             WalState::Whole => {}
             WalState::TornAt(offset) if place + 1 == files.len() => {
@@ -51,7 +59,10 @@ pub(crate) fn repair(dir: &Path) -> Result<u64, WalError> {
                 cut(file, offset).map_err(fail)?;
             }
             WalState::TornAt(offset) | WalState::DamagedAt(offset) => {
-                return Err(WalError::Damaged { file: file.clone(), offset });
+                return Err(WalError::Damaged {
+                    file: file.clone(),
+                    offset,
+                });
             }
         }
     }
@@ -66,8 +77,12 @@ fn wal_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     };
     for entry in entries {
         let path = entry?.path();
-        let number = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse::<u64>().ok());
-        if let (Some(number), Some("log")) = (number, path.extension().and_then(|ext| ext.to_str())) {
+        let number = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .and_then(|stem| stem.parse::<u64>().ok());
+        if let (Some(number), Some("log")) = (number, path.extension().and_then(|ext| ext.to_str()))
+        {
             files.push((number, path));
         }
     }
@@ -98,7 +113,10 @@ fn fragment(bytes: &[u8], start: usize) -> Option<Fragment> {
     let checksum = crc32c(bytes.get(start + HEADER_BYTES - 1..end)?);
     let masked = checksum.rotate_right(15).wrapping_add(0xa282_ead8);
     let stored = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
-    (masked == stored).then_some(Fragment { kind: header[6], end })
+    (masked == stored).then_some(Fragment {
+        kind: header[6],
+        end,
+    })
 }
 
 /// Judges the bytes of one write-ahead log.
@@ -127,7 +145,11 @@ pub(crate) fn check(bytes: &[u8]) -> WalState {
         inside = matches!(found.kind, 2 | 3);
         at = found.end;
     }
-    if inside { WalState::TornAt(record_start as u64) } else { WalState::Whole }
+    if inside {
+        WalState::TornAt(record_start as u64)
+    } else {
+        WalState::Whole
+    }
 }
 
 /// Whether a record begins anywhere from `from` on. A damaged length hides where fragments begin, so each place is

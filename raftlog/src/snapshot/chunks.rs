@@ -18,28 +18,59 @@ pub(crate) fn encode_chunks(
     meta: &SnapshotMeta,
     data: SnapshotData,
 ) -> Result<BoxStream<'static, Bytes>, TransportError> {
-    let SnapshotData::Export(Export { ranges, start, chunks }) = data else {
-        return Err(TransportError::Remote("the snapshot is not one to be sent".to_owned()));
+    let SnapshotData::Export(Export {
+        ranges,
+        start,
+        chunks,
+    }) = data
+    else {
+        return Err(TransportError::Remote(
+            "the snapshot is not one to be sent".to_owned(),
+        ));
     };
-    let ranges = ranges.into_iter().map(|range| RangeMsg { start: range.start, end: range.end }).collect();
-    let header = SnapshotHeaderMsg { vote: vote.into(), meta: meta.into(), ranges };
-    let first = SnapshotChunkMsg { header: Some(header), ..SnapshotChunkMsg::default() };
+    let ranges = ranges
+        .into_iter()
+        .map(|range| RangeMsg {
+            start: range.start,
+            end: range.end,
+        })
+        .collect();
+    let header = SnapshotHeaderMsg {
+        vote: vote.into(),
+        meta: meta.into(),
+        ranges,
+    };
+    let first = SnapshotChunkMsg {
+        header: Some(header),
+        ..SnapshotChunkMsg::default()
+    };
     let _reader_gone = start.send(());
     let rows = futures::stream::unfold(Some((chunks, 1)), |state| async move {
         let (mut chunks, sequence) = state?;
         match chunks.recv().await {
             Some(Ok(rows)) => {
-                let chunk = SnapshotChunkMsg { sequence, rows, ..SnapshotChunkMsg::default() };
+                let chunk = SnapshotChunkMsg {
+                    sequence,
+                    rows,
+                    ..SnapshotChunkMsg::default()
+                };
                 Some((chunk, Some((chunks, sequence + 1))))
             }
             Some(Err(error)) => {
                 tracing::warn!(%error, "a snapshot could not be read to its end");
                 None
             }
-            None => Some((SnapshotChunkMsg { sequence, last: true, ..SnapshotChunkMsg::default() }, None)),
+            None => Some((
+                SnapshotChunkMsg {
+                    sequence,
+                    last: true,
+                    ..SnapshotChunkMsg::default()
+                },
+                None,
+            )),
         }
     });
-    Ok(futures::stream::iter([first]).chain(rows).map(|chunk| seal(chunk)).boxed())
+    Ok(futures::stream::iter([first]).chain(rows).map(seal).boxed())
 }
 
 /// Encodes one chunk with its checksum.

@@ -28,8 +28,18 @@ pub(crate) async fn export(instance: &Arc<Instance>) -> io::Result<(SnapshotMeta
     let (there, there_ranges) = (Arc::clone(instance), ranges.clone());
     let builder = std::thread::Builder::new().name("raft-snapshot".to_owned());
     builder.spawn(move || read(&there, &there_ranges, applied_sender, started, &sender))?;
-    let applied: AppliedState = applied.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-    Ok((applied.meta(), Export { ranges, start, chunks }))
+    let applied: AppliedState = applied
+        .await
+        .map_err(io::Error::other)?
+        .map_err(io::Error::other)?;
+    Ok((
+        applied.meta(),
+        Export {
+            ranges,
+            start,
+            chunks,
+        },
+    ))
 }
 
 impl Exporter for Instance {
@@ -41,7 +51,12 @@ impl Exporter for Instance {
 async fn ranges_of(instance: &Arc<Instance>) -> io::Result<Vec<KeyRange>> {
     let there = Arc::clone(instance);
     let work = move || there.machine.lock().ranges();
-    instance.shared.apply_lanes.run(instance.group_id, work).await.map_err(io::Error::other)
+    instance
+        .shared
+        .apply_lanes
+        .run(instance.group_id, work)
+        .await
+        .map_err(io::Error::other)
 }
 
 fn read(
@@ -72,7 +87,11 @@ fn read(
 }
 
 /// Sends all rows; `Err(None)` if nobody takes them any more.
-fn send_rows(view: &StateView<'_>, ranges: &[KeyRange], sender: &Sender) -> Result<(), Option<StateError>> {
+fn send_rows(
+    view: &StateView<'_>,
+    ranges: &[KeyRange],
+    sender: &Sender,
+) -> Result<(), Option<StateError>> {
     let mut chunk = ChunkRows::new();
     let mut chunk_bytes = 0;
     for row in ranges.iter().flat_map(|range| view.iter(range)) {
@@ -80,9 +99,15 @@ fn send_rows(view: &StateView<'_>, ranges: &[KeyRange], sender: &Sender) -> Resu
         chunk_bytes += key.len() + value.len();
         chunk.push(RowMsg { key, value });
         if chunk_bytes >= SNAPSHOT_CHUNK_BYTES {
-            sender.blocking_send(Ok(std::mem::take(&mut chunk))).map_err(|_| None)?;
+            sender
+                .blocking_send(Ok(std::mem::take(&mut chunk)))
+                .map_err(|_| None)?;
             chunk_bytes = 0;
         }
     }
-    if chunk.is_empty() { Ok(()) } else { sender.blocking_send(Ok(chunk)).map_err(|_| None) }
+    if chunk.is_empty() {
+        Ok(())
+    } else {
+        sender.blocking_send(Ok(chunk)).map_err(|_| None)
+    }
 }

@@ -17,26 +17,45 @@ use crate::rows::KeyRange;
 use crate::state::{table_options, user_bounds};
 
 /// Installs a snapshot. An error stops the group; its rows are then as before or all replaced.
-pub(crate) async fn install(instance: &Arc<Instance>, meta: &SnapshotMeta, data: SnapshotData) -> io::Result<()> {
+pub(crate) async fn install(
+    instance: &Arc<Instance>,
+    meta: &SnapshotMeta,
+    data: SnapshotData,
+) -> io::Result<()> {
     let staged = match data {
         SnapshotData::Staged(staged) => staged,
         SnapshotData::Export(data) => stage_export(instance, meta, data).await?,
-        SnapshotData::Flushed(source) => stage_export(instance, meta, source.export().await?.1).await?,
+        SnapshotData::Flushed(source) => {
+            stage_export(instance, meta, source.export().await?.1).await?
+        }
     };
     if staged.meta != *meta {
         return Err(io::Error::other("the staged snapshot is another one"));
     }
     let there = Arc::clone(instance);
     let work = move || ingest(&there, &staged);
-    instance.shared.apply_lanes.run(instance.group_id, work).await.map_err(io::Error::other)?
+    instance
+        .shared
+        .apply_lanes
+        .run(instance.group_id, work)
+        .await
+        .map_err(io::Error::other)?
 }
 
 /// Stages rows that are read on this node.
-async fn stage_export(instance: &Arc<Instance>, meta: &SnapshotMeta, mut data: Export) -> io::Result<Staged> {
+async fn stage_export(
+    instance: &Arc<Instance>,
+    meta: &SnapshotMeta,
+    mut data: Export,
+) -> io::Result<Staged> {
     let _reader_gone = data.start.send(());
-    let mut stager = Stager::start(&instance.shared, meta.clone(), data.ranges).map_err(io::Error::other)?;
+    let mut stager =
+        Stager::start(&instance.shared, meta.clone(), data.ranges).map_err(io::Error::other)?;
     while let Some(rows) = data.chunks.recv().await {
-        stager.add(rows.map_err(io::Error::other)?).await.map_err(io::Error::other)?;
+        stager
+            .add(rows.map_err(io::Error::other)?)
+            .await
+            .map_err(io::Error::other)?;
     }
     stager.finish().await.map_err(io::Error::other)
 }
@@ -44,7 +63,10 @@ async fn stage_export(instance: &Arc<Instance>, meta: &SnapshotMeta, mut data: E
 fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
     refuse_foreign_rows(instance, &staged.ranges)?;
     let own = instance.machine.lock().ranges();
-    let next = AppliedState { log_id: staged.meta.last_log_id, membership: staged.meta.last_membership.clone() };
+    let next = AppliedState {
+        log_id: staged.meta.last_log_id,
+        membership: staged.meta.last_membership.clone(),
+    };
     let head = staged.dir.join("000000.sst");
     let shared = &instance.shared;
     let table = table_options(&shared.options, &shared.state_cache);
@@ -52,14 +74,26 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
         shared.health.fail(classify(&error.to_string()));
         io::Error::other(error.to_string())
     };
-    write_head(&table, &head, instance.group_id, &next, own.iter().chain(&staged.ranges))
-        .map_err(|error| failed(&error))?;
+    write_head(
+        &table,
+        &head,
+        instance.group_id,
+        &next,
+        own.iter().chain(&staged.ranges),
+    )
+    .map_err(|error| failed(&error))?;
     let files: Vec<_> = std::iter::once(&head).chain(&staged.files).collect();
-    let db = shared.state_cell.get_at(instance.generation).map_err(io::Error::other)?;
+    let db = shared
+        .state_cell
+        .get_at(instance.generation)
+        .map_err(io::Error::other)?;
     let mut options = IngestExternalFileOptions::default();
     options.set_move_files(true);
-    shared.before(DiskStep::Ingest).map_err(|error| failed(&error))?;
-    db.ingest_external_file_opts(&options, files).map_err(|error| failed(&error))?;
+    shared
+        .before(DiskStep::Ingest)
+        .map_err(|error| failed(&error))?;
+    db.ingest_external_file_opts(&options, files)
+        .map_err(|error| failed(&error))?;
     // Ingested files are durable, so the group is flushed up to here.
     *instance.applied.lock() = next.clone();
     *instance.flushed.lock() = next;
@@ -75,8 +109,14 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
 fn refuse_foreign_rows(instance: &Instance, ranges: &[KeyRange]) -> io::Result<()> {
     for other in instance.shared.flusher.others(instance.group_id) {
         let owned = other.machine.lock().ranges();
-        if owned.iter().any(|owned| ranges.iter().any(|range| overlap(owned, range))) {
-            return Err(io::Error::other(format!("group {} owns rows of the snapshot", other.group_id)));
+        if owned
+            .iter()
+            .any(|owned| ranges.iter().any(|range| overlap(owned, range)))
+        {
+            return Err(io::Error::other(format!(
+                "group {} owns rows of the snapshot",
+                other.group_id
+            )));
         }
     }
     Ok(())

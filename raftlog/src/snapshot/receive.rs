@@ -37,9 +37,18 @@ pub(crate) async fn receive(
     let vote: Vote = header.vote.into();
     let staged = stage(shared, header, chunks).await?;
     let meta = staged.meta.clone();
-    let snapshot = Snapshot { meta, snapshot: SnapshotData::Staged(staged) };
-    let response = running.raft.install_full_snapshot(vote, snapshot).await.map_err(remote)?;
-    Ok(encode(&SnapshotReplyMsg { vote: (&response.vote).into() }))
+    let snapshot = Snapshot {
+        meta,
+        snapshot: SnapshotData::Staged(staged),
+    };
+    let response = running
+        .raft
+        .install_full_snapshot(vote, snapshot)
+        .await
+        .map_err(remote)?;
+    Ok(encode(&SnapshotReplyMsg {
+        vote: (&response.vote).into(),
+    }))
 }
 
 fn broke_off() -> TransportError {
@@ -52,7 +61,14 @@ async fn stage(
     mut chunks: BoxStream<'static, Bytes>,
 ) -> Result<Staged, TransportError> {
     let meta: SnapshotMeta = header.meta.into();
-    let ranges = header.ranges.into_iter().map(|range| KeyRange { start: range.start, end: range.end }).collect();
+    let ranges = header
+        .ranges
+        .into_iter()
+        .map(|range| KeyRange {
+            start: range.start,
+            end: range.end,
+        })
+        .collect();
     let failed = |error: StageError| remote(error);
     let mut stager = Stager::start(shared, meta, ranges).map_err(failed)?;
     let mut sequence = 1;

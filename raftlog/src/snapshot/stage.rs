@@ -49,12 +49,21 @@ pub(super) struct Stager {
 
 impl Stager {
     /// Begins a snapshot of these ranges.
-    pub(super) fn start(shared: &Arc<Shared>, meta: SnapshotMeta, ranges: Vec<KeyRange>) -> Result<Self, StageError> {
+    pub(super) fn start(
+        shared: &Arc<Shared>,
+        meta: SnapshotMeta,
+        ranges: Vec<KeyRange>,
+    ) -> Result<Self, StageError> {
         check_ranges(&ranges)?;
         let number = shared.staged.fetch_add(1, Ordering::Relaxed);
         let dir = shared.staging_dir().join(number.to_string());
         std::fs::create_dir_all(&dir)?;
-        let staged = Staged { dir, files: Vec::new(), ranges, meta };
+        let staged = Staged {
+            dir,
+            files: Vec::new(),
+            ranges,
+            meta,
+        };
         let options = table_options(&shared.options, &shared.state_cache);
         let (rows, incoming) = mpsc::channel(1);
         let (sender, done) = oneshot::channel();
@@ -77,7 +86,9 @@ impl Stager {
     /// All rows were added.
     pub(super) async fn finish(self) -> Result<Staged, StageError> {
         drop(self.rows);
-        self.done.await.unwrap_or(Err(StageError::Rows("the writer ended")))
+        self.done
+            .await
+            .unwrap_or(Err(StageError::Rows("the writer ended")))
     }
 }
 
@@ -86,7 +97,11 @@ fn check_ranges(ranges: &[KeyRange]) -> Result<(), StageError> {
         return Err(StageError::Rows("too many ranges"));
     }
     let too_long = |range: &KeyRange| range.start.len() > MAX_KEY_BYTES;
-    if ranges.iter().any(too_long) { Err(StageError::Rows("a range's key is too long")) } else { Ok(()) }
+    if ranges.iter().any(too_long) {
+        Err(StageError::Rows("a range's key is too long"))
+    } else {
+        Ok(())
+    }
 }
 
 fn write_all(
@@ -97,8 +112,17 @@ fn write_all(
     let mut last_key: Option<Vec<u8>> = None;
     let mut pending = incoming.blocking_recv();
     while pending.is_some() {
-        let path = staged.dir.join(format!("{:06}.sst", staged.files.len() + 1));
-        write_file(&staged.ranges, options, &path, &mut pending, &mut incoming, &mut last_key)?;
+        let path = staged
+            .dir
+            .join(format!("{:06}.sst", staged.files.len() + 1));
+        write_file(
+            &staged.ranges,
+            options,
+            &path,
+            &mut pending,
+            &mut incoming,
+            &mut last_key,
+        )?;
         staged.files.push(path);
     }
     Ok(staged)

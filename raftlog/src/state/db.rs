@@ -24,7 +24,10 @@ impl StateDb {
     }
 
     /// The values of several rows, in the order of the keys. One view.
-    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>, StateError> {
+    pub fn multi_get<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+    ) -> Result<Vec<Option<Vec<u8>>>, StateError> {
         self.read(|view| view.multi_get(keys))?
     }
 
@@ -44,7 +47,10 @@ impl StateDb {
     /// About how many bytes on disk the rows of a range take, what was not flushed yet left out.
     pub fn disk_size_bytes(&self, range: &KeyRange) -> Result<u64, StateError> {
         let (start, end) = user_bounds(range);
-        let sizes = self.cell.get()?.get_approximate_sizes(&[rocksdb::Range::new(&start, &end)]);
+        let sizes = self
+            .cell
+            .get()?
+            .get_approximate_sizes(&[rocksdb::Range::new(&start, &end)]);
         Ok(sizes.into_iter().sum())
     }
 }

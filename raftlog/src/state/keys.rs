@@ -31,6 +31,9 @@ pub(crate) fn user_key(key: &[u8]) -> Vec<u8> {
 
 /// First key of a user's range, and the first behind it.
 pub(crate) fn user_bounds(range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
-    let end = range.end.as_deref().map_or_else(|| vec![USER_TAG + 1], user_key);
+    let end = range
+        .end
+        .as_deref()
+        .map_or_else(|| vec![USER_TAG + 1], user_key);
     (user_key(&range.start), end)
 }

@@ -9,7 +9,11 @@ use crate::open_db::open_db;
 use crate::options::EngineOptions;
 
 /// Opens the state database, making it if it is missing.
-pub(crate) fn open_state(dir: &Path, options: &EngineOptions, cache: &Cache) -> Result<DB, OpenError> {
+pub(crate) fn open_state(
+    dir: &Path,
+    options: &EngineOptions,
+    cache: &Cache,
+) -> Result<DB, OpenError> {
     let mut db = table_options(options, cache);
     db.create_if_missing(true);
     db.set_write_buffer_size(options.memtable_size_bytes);

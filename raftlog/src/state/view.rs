@@ -18,7 +18,9 @@ pub struct StateView<'a> {
 
 impl<'a> StateView<'a> {
     pub(crate) fn new(db: &'a DB) -> Self {
-        Self { snapshot: db.snapshot() }
+        Self {
+            snapshot: db.snapshot(),
+        }
     }
 
     /// The value of a row.
@@ -27,9 +29,16 @@ impl<'a> StateView<'a> {
     }
 
     /// The values of several rows, in the order of the keys.
-    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>, StateError> {
+    pub fn multi_get<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+    ) -> Result<Vec<Option<Vec<u8>>>, StateError> {
         let keys = keys.iter().map(|key| user_key(key.as_ref()));
-        self.snapshot.multi_get(keys).into_iter().map(|value| value.map_err(db_error)).collect()
+        self.snapshot
+            .multi_get(keys)
+            .into_iter()
+            .map(|value| value.map_err(db_error))
+            .collect()
     }
 
     /// The first rows of a range, at most `limit` and at most [`MAX_SCAN_ROWS`].
@@ -46,15 +55,23 @@ impl<'a> StateView<'a> {
         options.set_iterate_lower_bound(start);
         options.set_iterate_upper_bound(end);
         options.fill_cache(false);
-        self.snapshot.iterator_opt(IteratorMode::Start, options).map(|row| {
-            let (key, value) = row.map_err(db_error)?;
-            Ok((key.get(1..).unwrap_or_default().to_vec(), value.into_vec()))
-        })
+        self.snapshot
+            .iterator_opt(IteratorMode::Start, options)
+            .map(|row| {
+                let (key, value) = row.map_err(db_error)?;
+                Ok((key.get(1..).unwrap_or_default().to_vec(), value.into_vec()))
+            })
     }
 
     /// A group's own row.
-    pub(crate) fn meta(&self, group_id: GroupId, field: MetaField) -> Result<Option<Vec<u8>>, StateError> {
-        self.snapshot.get(meta_key(group_id, field)).map_err(db_error)
+    pub(crate) fn meta(
+        &self,
+        group_id: GroupId,
+        field: MetaField,
+    ) -> Result<Option<Vec<u8>>, StateError> {
+        self.snapshot
+            .get(meta_key(group_id, field))
+            .map_err(db_error)
     }
 }
 

@@ -21,8 +21,13 @@ async fn after_power_cut(proposals: u64) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn newest_wal(dir: &Path) -> PathBuf {
-    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| path.extension().is_some_and(|ext| ext == "log")).max().unwrap()
+    let files = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    files
+        .filter(|path| path.extension().is_some_and(|ext| ext == "log"))
+        .max()
+        .unwrap()
 }
 
 async fn counted(dir: &Path) -> u64 {
@@ -41,9 +46,17 @@ async fn a_torn_tail_is_cut() {
     for cut_bytes in [1, 5, 11, 30] {
         let (dir, wal) = after_power_cut(20).await;
         let size = wal.metadata().unwrap().len();
-        std::fs::OpenOptions::new().write(true).open(&wal).unwrap().set_len(size - cut_bytes).unwrap();
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&wal)
+            .unwrap()
+            .set_len(size - cut_bytes)
+            .unwrap();
         let counted = counted(dir.path()).await;
-        assert!((19..=20).contains(&counted), "{counted} after a cut of {cut_bytes} bytes");
+        assert!(
+            (19..=20).contains(&counted),
+            "{counted} after a cut of {cut_bytes} bytes"
+        );
     }
 }
 
@@ -68,9 +81,15 @@ async fn damage_in_the_middle_is_refused() {
         bytes[place] ^= 0x10;
         std::fs::write(&wal, &bytes).unwrap();
         let error = Engine::open(options(dir.path(), 1), Arc::new(NoTransport)).err();
-        let Some(OpenError::Corrupt { reason, .. }) = error else { panic!("byte {place}: {error:?}") };
+        let Some(OpenError::Corrupt { reason, .. }) = error else {
+            panic!("byte {place}: {error:?}")
+        };
         assert!(reason.contains("damaged at byte"), "{reason}");
-        assert_eq!(std::fs::read(&wal).unwrap(), bytes, "a refused log is left as it is");
+        assert_eq!(
+            std::fs::read(&wal).unwrap(),
+            bytes,
+            "a refused log is left as it is"
+        );
     }
     std::fs::write(&wal, &whole).unwrap();
     assert_eq!(counted(dir.path()).await, 20);
@@ -83,8 +102,13 @@ async fn a_damaged_table_is_refused_or_read_as_an_error() {
     let group = sole_group(&engine, 3, &Arc::default()).await;
     propose(&group, "key").await;
     engine.close().await;
-    let tables = std::fs::read_dir(dir.path().join("state")).unwrap().map(|entry| entry.unwrap().path());
-    let table = tables.filter(|path| path.extension().is_some_and(|ext| ext == "sst")).max().unwrap();
+    let tables = std::fs::read_dir(dir.path().join("state"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let table = tables
+        .filter(|path| path.extension().is_some_and(|ext| ext == "sst"))
+        .max()
+        .unwrap();
     let mut bytes = std::fs::read(&table).unwrap();
     bytes[3] ^= 0xff;
     std::fs::write(&table, bytes).unwrap();

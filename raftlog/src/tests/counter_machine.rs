@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use crate::{Applied, Committed, KeyRange, MachineError, MachineFactory, RowBatch, StateDb, StateMachine};
+use crate::{
+    Applied, Committed, KeyRange, MachineError, MachineFactory, RowBatch, StateDb, StateMachine,
+};
 
 /// What a test sees of a machine's life.
 #[derive(Default)]
@@ -44,7 +46,11 @@ impl StateMachine for CounterMachine {
             }
             assert!(entry.payload.as_ref() != b"panic", "told to panic");
             // The key is what stands before a colon; the rest is ballast.
-            let key = entry.payload.split(|byte| *byte == b':').next().unwrap_or_default();
+            let key = entry
+                .payload
+                .split(|byte| *byte == b':')
+                .next()
+                .unwrap_or_default();
             let key = row_key(self.prefix, key);
             let stored = self.state.get(&key).map_err(MachineError::new)?;
             let known = overlay.get(&key).cloned().or(stored);
@@ -58,7 +64,9 @@ impl StateMachine for CounterMachine {
             self.seen.applied.fetch_add(1, Ordering::SeqCst);
         }
         let mut rows = RowBatch::new();
-        overlay.into_iter().for_each(|(key, value)| rows.put(key, value));
+        overlay
+            .into_iter()
+            .for_each(|(key, value)| rows.put(key, value));
         Ok(Applied { rows, replies })
     }
 
@@ -81,6 +89,10 @@ pub(super) fn factory(state: StateDb, prefix: u8, seen: Arc<Seen>) -> MachineFac
     Box::new(move || {
         seen.made.fetch_add(1, Ordering::SeqCst);
         let (state, seen) = (state.clone(), Arc::clone(&seen));
-        Ok(Box::new(CounterMachine { prefix, state, seen }))
+        Ok(Box::new(CounterMachine {
+            prefix,
+            state,
+            seen,
+        }))
     })
 }

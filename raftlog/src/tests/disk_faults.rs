@@ -21,10 +21,18 @@ fn faulty(dir: &std::path::Path) -> (EngineOptions, Fault) {
     let fault: Fault = Arc::default();
     let set = Arc::clone(&fault);
     let hook = Hook(move |step| match *set.lock() {
-        Some((failing, code)) if failing == step || step == DiskStep::Reopen => Err(io::Error::from_raw_os_error(code)),
+        Some((failing, code)) if failing == step || step == DiskStep::Reopen => {
+            Err(io::Error::from_raw_os_error(code))
+        }
         _ => Ok(()),
     });
-    (EngineOptions { faults: Some(Arc::new(hook)), ..options(dir, 1) }, fault)
+    (
+        EngineOptions {
+            faults: Some(Arc::new(hook)),
+            ..options(dir, 1)
+        },
+        fault,
+    )
 }
 
 async fn fails_and_recovers(step: DiskStep, code: i32) {
@@ -45,13 +53,22 @@ async fn fails_and_recovers(step: DiskStep, code: i32) {
         lost.unwrap();
         group.flush().await.unwrap_err();
     } else {
-        assert!(matches!(lost, Err(ProposeError::OutcomeUnknown(_))), "{lost:?}");
+        assert!(
+            matches!(lost, Err(ProposeError::OutcomeUnknown(_))),
+            "{lost:?}"
+        );
     }
-    let stopped = || matches!(group.status().state, GroupState::Recovering(_)) && !other.status().is_leader;
+    let stopped =
+        || matches!(group.status().state, GroupState::Recovering(_)) && !other.status().is_leader;
     until("both groups stop", stopped).await;
-    let refused = group.propose(token, Bytes::from_static(b"refused")).await.unwrap_err();
+    let refused = group
+        .propose(token, Bytes::from_static(b"refused"))
+        .await
+        .unwrap_err();
     let is_named = match code {
-        NO_SPACE => matches!(&refused, ProposeError::DiskFull(reason) if reason.contains("os error 28")),
+        NO_SPACE => {
+            matches!(&refused, ProposeError::DiskFull(reason) if reason.contains("os error 28"))
+        }
         _ => matches!(&refused, ProposeError::Stopped(StopReason::Io(_))),
     };
     assert!(is_named, "{refused:?}");
@@ -65,7 +82,10 @@ async fn fails_and_recovers(step: DiskStep, code: i32) {
     assert_eq!((count(&engine, 3, "key"), count(&engine, 4, "key")), (6, 6));
     assert!(count(&engine, 3, "doubtful") <= 1);
     assert_eq!(count(&engine, 3, "refused"), 0);
-    assert!(seen.made.load(Ordering::SeqCst) >= 2, "the machine was made anew");
+    assert!(
+        seen.made.load(Ordering::SeqCst) >= 2,
+        "the machine was made anew"
+    );
     let metrics = engine.metrics();
     assert_eq!((metrics.disk_failures, metrics.disk_recoveries), (1, 1));
     engine.close().await;
@@ -95,13 +115,19 @@ async fn an_error_of_the_state_flush() {
 #[tokio::test(flavor = "multi_thread")]
 async fn too_little_free_space_refuses_proposals() {
     let dir = tempfile::tempdir().unwrap();
-    let engine = open(EngineOptions { min_free_bytes: u64::MAX, ..options(dir.path(), 1) });
+    let engine = open(EngineOptions {
+        min_free_bytes: u64::MAX,
+        ..options(dir.path(), 1)
+    });
     let group = sole_group(&engine, 3, &Arc::default()).await;
     let token = leads(&group).await;
     let low = || engine.shared.health.is_low_on_space();
     until("the space is measured", low).await;
     let refused = group.propose(token, Bytes::from_static(b"key")).await;
-    assert!(matches!(refused, Err(ProposeError::DiskFull(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ProposeError::DiskFull(_))),
+        "{refused:?}"
+    );
     assert_eq!(group.status().state, GroupState::Running);
     group.confirm_leadership().await.unwrap();
     engine.close().await;

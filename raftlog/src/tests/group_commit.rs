@@ -22,7 +22,10 @@ async fn groups_share_fsyncs() {
         }
         Ok(())
     });
-    let engine = open(EngineOptions { faults: Some(Arc::new(hook)), ..options(dir.path(), 1) });
+    let engine = open(EngineOptions {
+        faults: Some(Arc::new(hook)),
+        ..options(dir.path(), 1)
+    });
     let mut groups = Vec::new();
     for group_id in 1..=GROUPS {
         let group = sole_group(&engine, group_id, &Arc::default()).await;
@@ -42,7 +45,12 @@ async fn groups_share_fsyncs() {
     let mut pending = Vec::new();
     for _ in 0..PROPOSALS {
         for (group, token) in &groups {
-            pending.push(group.submit(*token, Bytes::from_static(b"key")).await.unwrap());
+            pending.push(
+                group
+                    .submit(*token, Bytes::from_static(b"key"))
+                    .await
+                    .unwrap(),
+            );
         }
     }
     drop(release);
@@ -54,7 +62,10 @@ async fn groups_share_fsyncs() {
     let entries = after.entries - before.entries;
     let fsyncs = after.fsyncs - before.fsyncs;
     assert_eq!(entries, GROUPS * PROPOSALS);
-    assert!(fsyncs * 4 <= entries, "{fsyncs} fsyncs for {entries} entries");
+    assert!(
+        fsyncs * 4 <= entries,
+        "{fsyncs} fsyncs for {entries} entries"
+    );
     assert!(after.log_batches >= after.fsyncs);
     println!("{fsyncs} fsyncs for {entries} entries of {GROUPS} groups");
     engine.close().await;

@@ -14,8 +14,13 @@ const CHILD: &str = "tests::process_kill::child_that_proposes_for_ever";
 /// Proposes and prints each number that was answered. Does nothing unless it is run as the child.
 #[tokio::test(flavor = "multi_thread")]
 async fn child_that_proposes_for_ever() {
-    let Ok(dir) = std::env::var(DIR_VARIABLE) else { return };
-    let engine = open(crate::EngineOptions { flush_size_bytes: 2048, ..options(Path::new(&dir), 1) });
+    let Ok(dir) = std::env::var(DIR_VARIABLE) else {
+        return;
+    };
+    let engine = open(crate::EngineOptions {
+        flush_size_bytes: 2048,
+        ..options(Path::new(&dir), 1)
+    });
     let group = sole_group(&engine, 3, &Arc::default()).await;
     loop {
         let reply = propose(&group, "key:some bytes to fill the flush").await;
@@ -35,7 +40,10 @@ async fn a_killed_process_has_lost_nothing_it_answered() {
         let group = open_group(&engine, 3, &seen).await;
         group.wait_for_recovery(PATIENCE).await.unwrap();
         let counted = count(&engine, 3, "key");
-        assert!((answered..=answered + 1).contains(&counted), "{counted} applied, {answered} answered");
+        assert!(
+            (answered..=answered + 1).contains(&counted),
+            "{counted} applied, {answered} answered"
+        );
         total = counted;
         engine.close().await;
     }

@@ -5,11 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::counter_machine::Seen;
-use super::support::{Hook, PATIENCE, count, open, open_group, options, propose, sole_group, until};
+use super::support::{
+    Hook, PATIENCE, count, open, open_group, options, propose, sole_group, until,
+};
 use crate::{DiskStep, EngineOptions};
 
 fn small(dir: &Path) -> EngineOptions {
-    EngineOptions { flush_interval_ms: 50, log_keep_entries: 10, ..options(dir, 1) }
+    EngineOptions {
+        flush_interval_ms: 50,
+        log_keep_entries: 10,
+        ..options(dir, 1)
+    }
 }
 
 /// case L14: a quiet node flushes and purges by time, with nobody asking.
@@ -22,7 +28,10 @@ async fn a_quiet_group_is_flushed_and_purged() {
         propose(&group, "key").await;
     }
     let last = group.status().last_log_index;
-    until("the log is purged", || group.status().purged_index == last - 10).await;
+    until("the log is purged", || {
+        group.status().purged_index == last - 10
+    })
+    .await;
     assert_eq!(group.status().flushed_index, last);
     assert!(engine.metrics().purged_entries >= 40);
     engine.close().await;
@@ -46,7 +55,10 @@ async fn nothing_is_purged_that_is_not_flushed() {
         }
         Ok(())
     });
-    let engine = open(EngineOptions { faults: Some(Arc::new(hook)), ..small(dir.path()) });
+    let engine = open(EngineOptions {
+        faults: Some(Arc::new(hook)),
+        ..small(dir.path())
+    });
     let group = sole_group(&engine, 3, &Arc::default()).await;
     propose(&group, "key").await;
     group.flush().await.unwrap();
@@ -56,11 +68,18 @@ async fn nothing_is_purged_that_is_not_flushed() {
         propose(&group, "key").await;
         let status = group.status();
         assert_eq!(status.flushed_index, flushed);
-        assert!(status.purged_index <= flushed, "purged {} over flushed {flushed}", status.purged_index);
+        assert!(
+            status.purged_index <= flushed,
+            "purged {} over flushed {flushed}",
+            status.purged_index
+        );
     }
     blocked.store(false, Ordering::SeqCst);
     let last = group.status().last_log_index;
-    until("purged after the flush", || group.status().purged_index == last - 10).await;
+    until("purged after the flush", || {
+        group.status().purged_index == last - 10
+    })
+    .await;
     engine.close().await;
 }
 
@@ -68,7 +87,11 @@ async fn nothing_is_purged_that_is_not_flushed() {
 async fn a_log_is_purged_by_size() {
     let dir = tempfile::tempdir().unwrap();
     let keep = 1024 * 1024;
-    let options = EngineOptions { log_keep_entries: 20_000, log_keep_size_bytes: keep, ..small(dir.path()) };
+    let options = EngineOptions {
+        log_keep_entries: 20_000,
+        log_keep_size_bytes: keep,
+        ..small(dir.path())
+    };
     let engine = open(options.clone());
     let group = sole_group(&engine, 3, &Arc::default()).await;
     let payload = format!("key:{}", "x".repeat(50_000));
@@ -76,7 +99,10 @@ async fn a_log_is_purged_by_size() {
         propose(&group, &payload).await;
     }
     let step = 128 * 1024;
-    until("the log is small", || group.status().log_size_bytes <= keep + step).await;
+    until("the log is small", || {
+        group.status().log_size_bytes <= keep + step
+    })
+    .await;
     assert!(group.status().log_size_bytes >= keep / 2);
     assert!(group.status().purged_index > 0);
     let size = group.status().log_size_bytes;
@@ -84,7 +110,10 @@ async fn a_log_is_purged_by_size() {
     let engine = open(options);
     let group = open_group(&engine, 3, &Arc::default()).await;
     let loaded = group.status().log_size_bytes;
-    assert!(loaded <= size + step && loaded + step >= size, "{loaded} after, {size} before");
+    assert!(
+        loaded <= size + step && loaded + step >= size,
+        "{loaded} after, {size} before"
+    );
     engine.close().await;
 }
 
@@ -92,7 +121,11 @@ async fn a_log_is_purged_by_size() {
 #[tokio::test(flavor = "multi_thread")]
 async fn flushes_follow_applied_bytes() {
     let dir = tempfile::tempdir().unwrap();
-    let size = EngineOptions { flush_size_bytes: 100_000, flush_interval_ms: 3_600_000, ..options(dir.path(), 1) };
+    let size = EngineOptions {
+        flush_size_bytes: 100_000,
+        flush_interval_ms: 3_600_000,
+        ..options(dir.path(), 1)
+    };
     let engine = open(size);
     let a = sole_group(&engine, 3, &Arc::default()).await;
     let b = sole_group(&engine, 4, &Arc::default()).await;
@@ -135,7 +168,13 @@ async fn rows_newer_than_the_log_win() {
     let group = open_group(&engine, 3, &seen).await;
     group.wait_for_recovery(PATIENCE).await.unwrap();
     assert!(group.status().purged_index >= applied);
-    assert_eq!((count(&engine, 3, "key"), seen.applied.load(Ordering::SeqCst)), (10, 0));
+    assert_eq!(
+        (
+            count(&engine, 3, "key"),
+            seen.applied.load(Ordering::SeqCst)
+        ),
+        (10, 0)
+    );
     propose(&group, "key").await;
     assert_eq!(count(&engine, 3, "key"), 11);
     engine.close().await;

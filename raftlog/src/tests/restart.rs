@@ -8,7 +8,9 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 
 use super::counter_machine::Seen;
-use super::support::{Hook, PATIENCE, PowerCut, count, leads, open, open_group, options, propose, sole_group, until};
+use super::support::{
+    Hook, PATIENCE, PowerCut, count, leads, open, open_group, options, propose, sole_group, until,
+};
 use crate::{DiskStep, EngineOptions};
 
 /// Options under which nothing is flushed by itself, and a power cut can be taken.
@@ -18,7 +20,11 @@ fn watched(dir: &Path, power: &Arc<PowerCut>) -> EngineOptions {
         power.before(&at, step);
         Ok(())
     });
-    EngineOptions { faults: Some(Arc::new(hook)), flush_interval_ms: 3_600_000, ..options(dir, 1) }
+    EngineOptions {
+        faults: Some(Arc::new(hook)),
+        flush_interval_ms: 3_600_000,
+        ..options(dir, 1)
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,7 +70,11 @@ async fn a_power_cut_loses_no_acknowledged_entry_and_repeats_none() {
         replayed.wait_for_recovery(PATIENCE).await.unwrap();
         assert_eq!(count(&again, 3, "key"), 20 * round);
         let expected = if round < 3 { 0 } else { 20 };
-        assert_eq!(seen.applied.load(Ordering::SeqCst), expected, "entries applied again in round {round}");
+        assert_eq!(
+            seen.applied.load(Ordering::SeqCst),
+            expected,
+            "entries applied again in round {round}"
+        );
         propose(&replayed, "key").await;
         assert_eq!(count(&again, 3, "key"), 20 * round + 1);
         again.close().await;
@@ -81,7 +91,12 @@ async fn an_entry_that_was_not_synced_was_not_acknowledged() {
     let stuck = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let reached = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let hook = {
-        let (power, at, stuck, reached) = (Arc::clone(&power), dir.path().to_owned(), stuck.clone(), reached.clone());
+        let (power, at, stuck, reached) = (
+            Arc::clone(&power),
+            dir.path().to_owned(),
+            stuck.clone(),
+            reached.clone(),
+        );
         Hook(move |step| {
             power.before(&at, step);
             while step == DiskStep::LogSync && stuck.load(Ordering::SeqCst) {
@@ -91,12 +106,18 @@ async fn an_entry_that_was_not_synced_was_not_acknowledged() {
             Ok(())
         })
     };
-    let engine = open(EngineOptions { faults: Some(Arc::new(hook)), ..options(dir.path(), 1) });
+    let engine = open(EngineOptions {
+        faults: Some(Arc::new(hook)),
+        ..options(dir.path(), 1)
+    });
     let group = sole_group(&engine, 3, &Arc::default()).await;
     propose(&group, "kept").await;
     let token = leads(&group).await;
     stuck.store(true, Ordering::SeqCst);
-    let lost = group.submit(token, Bytes::from_static(b"lost")).await.unwrap();
+    let lost = group
+        .submit(token, Bytes::from_static(b"lost"))
+        .await
+        .unwrap();
     until("the fsync is reached", || reached.load(Ordering::SeqCst)).await;
     assert_eq!(count(&engine, 3, "lost"), 0);
     let after = tempfile::tempdir().unwrap();
@@ -120,14 +141,21 @@ async fn cuts_at_every_sync_keep_what_was_answered() {
     let cuts = Arc::new(parking_lot::Mutex::new(Vec::new()));
     let answered = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let hook = {
-        let (power, at, cuts, answered) = (Arc::clone(&power), dir.path().to_owned(), cuts.clone(), answered.clone());
+        let (power, at, cuts, answered) = (
+            Arc::clone(&power),
+            dir.path().to_owned(),
+            cuts.clone(),
+            answered.clone(),
+        );
         Hook(move |step| {
             power.before(&at, step);
             if step == DiskStep::StateFlush {
                 // The only proposer has its answer, so the last sync has ended.
                 power.settle();
             }
-            if matches!(step, DiskStep::LogSync | DiskStep::StateFlush) && at.join("state/CURRENT").exists() {
+            if matches!(step, DiskStep::LogSync | DiskStep::StateFlush)
+                && at.join("state/CURRENT").exists()
+            {
                 let after = tempfile::tempdir()?;
                 let known = answered.load(Ordering::SeqCst);
                 power.cut(&at, after.path());
@@ -136,7 +164,10 @@ async fn cuts_at_every_sync_keep_what_was_answered() {
             Ok(())
         })
     };
-    let engine = open(EngineOptions { faults: Some(Arc::new(hook)), ..options(dir.path(), 1) });
+    let engine = open(EngineOptions {
+        faults: Some(Arc::new(hook)),
+        ..options(dir.path(), 1)
+    });
     let group = sole_group(&engine, 3, &Arc::default()).await;
     for place in 1..=8 {
         propose(&group, "key").await;
@@ -155,7 +186,10 @@ async fn cuts_at_every_sync_keep_what_was_answered() {
         leads(&group).await;
         group.confirm_leadership().await.unwrap();
         let counted = count(&again, 3, "key");
-        assert!((known..=known + 1).contains(&counted), "cut {place}: {counted} applied, {known} answered");
+        assert!(
+            (known..=known + 1).contains(&counted),
+            "cut {place}: {counted} applied, {known} answered"
+        );
         again.close().await;
     }
 }

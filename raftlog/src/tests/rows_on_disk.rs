@@ -11,7 +11,13 @@ fn write(engine: &Engine, rows: &RowBatch) {
     write_rows(&mut batch, rows);
     let mut options = WriteOptions::default();
     options.disable_wal(true);
-    engine.state().cell.get().unwrap().write_opt(batch, &options).unwrap();
+    engine
+        .state()
+        .cell
+        .get()
+        .unwrap()
+        .write_opt(batch, &options)
+        .unwrap();
 }
 
 /// A generator of even 64-bit numbers (SplitMix64).
@@ -31,7 +37,11 @@ async fn sixteen_byte_keys_cost_at_most_twelve_bytes() {
     for site in 0..sites {
         let mut rows = RowBatch::new();
         for url in 0..each {
-            let key = [mix(site + 1).to_be_bytes(), mix((site << 32) + url + 7).to_be_bytes()].concat();
+            let key = [
+                mix(site + 1).to_be_bytes(),
+                mix((site << 32) + url + 7).to_be_bytes(),
+            ]
+            .concat();
             rows.put(key, []);
         }
         write(&engine, &rows);
@@ -58,9 +68,17 @@ async fn reads_see_one_moment_and_only_users_rows() {
     write(&engine, &rows);
     let state = engine.state();
     let keys = |range: &KeyRange| -> Vec<Vec<u8>> {
-        state.scan(range, 10).unwrap().into_iter().map(|(key, _)| key).collect()
+        state
+            .scan(range, 10)
+            .unwrap()
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect()
     };
-    assert_eq!(keys(&KeyRange::all()), [b"".to_vec(), b"a1".to_vec(), b"a2".to_vec(), b"b1".to_vec()]);
+    assert_eq!(
+        keys(&KeyRange::all()),
+        [b"".to_vec(), b"a1".to_vec(), b"a2".to_vec(), b"b1".to_vec()]
+    );
     assert_eq!(keys(&KeyRange::prefix(b"a")), [b"a1", b"a2"]);
     assert_eq!(keys(&KeyRange::new(b"a2", b"a2")), Vec::<Vec<u8>>::new());
     assert_eq!(keys(&KeyRange::new(b"b", b"a")), Vec::<Vec<u8>>::new());
@@ -71,11 +89,17 @@ async fn reads_see_one_moment_and_only_users_rows() {
             change.delete_range(KeyRange::prefix(b"a"));
             change.put(b"c1", b"new");
             write(&engine, &change);
-            (view.multi_get(&[b"a1", b"c1"]).unwrap(), view.scan(&KeyRange::all(), 10).unwrap().len())
+            (
+                view.multi_get(&[b"a1", b"c1"]).unwrap(),
+                view.scan(&KeyRange::all(), 10).unwrap().len(),
+            )
         })
         .unwrap();
     assert_eq!((before, after), (vec![Some(b"v".to_vec()), None], 4));
-    assert_eq!(state.multi_get(&[b"a1", b"c1"]).unwrap(), vec![None, Some(b"new".to_vec())]);
+    assert_eq!(
+        state.multi_get(&[b"a1", b"c1"]).unwrap(),
+        vec![None, Some(b"new".to_vec())]
+    );
     assert_eq!(state.get(b"b1").unwrap(), Some(b"v".to_vec()));
     engine.close().await;
 }

@@ -11,18 +11,29 @@ use crate::testing::LocalNetwork;
 use crate::{DiskStep, EngineOptions, KeyRange, TransportError};
 
 fn purging(dir: &std::path::Path, node_id: u64) -> EngineOptions {
-    EngineOptions { flush_interval_ms: 50, log_keep_entries: 5, ..options(dir, node_id) }
+    EngineOptions {
+        flush_interval_ms: 50,
+        log_keep_entries: 5,
+        ..options(dir, node_id)
+    }
 }
 
 /// Three nodes; the third is stopped while the others purge what it misses. Its id, directory and the others.
-async fn left_behind(dirs: &[tempfile::TempDir], network: &LocalNetwork, rows: usize) -> (Vec<Node>, usize) {
+async fn left_behind(
+    dirs: &[tempfile::TempDir],
+    network: &LocalNetwork,
+    rows: usize,
+) -> (Vec<Node>, usize) {
     let mut nodes = Vec::new();
     for (place, dir) in dirs.iter().enumerate() {
         nodes.push(start_node(network, purging(dir.path(), place as u64 + 1)).await);
     }
     let leader = leader_of(&nodes.iter().collect::<Vec<_>>()).await;
     propose(&nodes[leader].group, "old").await;
-    until("all have applied", || nodes.iter().all(|node| count(&node.engine, 7, "old") == 1)).await;
+    until("all have applied", || {
+        nodes.iter().all(|node| count(&node.engine, 7, "old") == 1)
+    })
+    .await;
     let behind = (leader + 1) % 3;
     let gone = nodes.remove(behind);
     gone.engine.close().await;
@@ -58,7 +69,10 @@ fn three_dirs() -> Vec<tempfile::TempDir> {
 
 fn rows(node: &Node) -> Vec<(Vec<u8>, Vec<u8>)> {
     // Closed for a moment while the databases are opened again.
-    node.engine.state().scan(&KeyRange::prefix(&[7]), 1_000_000).unwrap_or_default()
+    node.engine
+        .state()
+        .scan(&KeyRange::prefix(&[7]), 1_000_000)
+        .unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -66,7 +80,10 @@ async fn a_replica_that_missed_purged_entries_gets_a_snapshot() {
     let (dirs, network) = (three_dirs(), LocalNetwork::default());
     let (nodes, behind) = left_behind(&dirs, &network, 5_000).await;
     let back = start_node(&network, purging(dirs[behind].path(), behind as u64 + 1)).await;
-    until("a snapshot is installed", || back.engine.metrics().snapshots_installed >= 1).await;
+    until("a snapshot is installed", || {
+        back.engine.metrics().snapshots_installed >= 1
+    })
+    .await;
     until("rows are the same", || rows(&back) == rows(&nodes[0])).await;
     assert_eq!(rows(&back).len(), 5_001);
     assert!(back.seen.restored.load(Ordering::SeqCst) >= 1);
@@ -78,7 +95,10 @@ async fn a_replica_that_missed_purged_entries_gets_a_snapshot() {
     back.engine.close().await;
     drop(back);
     let back = start_node(&network, purging(dirs[behind].path(), behind as u64 + 1)).await;
-    until("it has all after a restart", || count(&back.engine, 7, "new") == 1 && rows(&back).len() == 5_002).await;
+    until("it has all after a restart", || {
+        count(&back.engine, 7, "new") == 1 && rows(&back).len() == 5_002
+    })
+    .await;
     for node in nodes {
         node.engine.close().await;
     }
@@ -99,7 +119,14 @@ async fn a_failed_ingestion_is_done_again() {
         Ok(())
     });
     let options = purging(dirs[behind].path(), behind as u64 + 1);
-    let back = start_node(&network, EngineOptions { faults: Some(Arc::new(hook)), ..options }).await;
+    let back = start_node(
+        &network,
+        EngineOptions {
+            faults: Some(Arc::new(hook)),
+            ..options
+        },
+    )
+    .await;
     until("the ingestion has failed", || failed.load(Ordering::SeqCst)).await;
     until("rows are the same", || rows(&back) == rows(&nodes[0])).await;
     assert_eq!(back.engine.metrics().disk_recoveries, 1);
@@ -116,11 +143,22 @@ async fn malformed_snapshots_are_refused() {
     let engine = super::support::open(options(dir.path(), 1));
     let group = super::support::sole_group(&engine, 7, &Arc::default()).await;
     propose(&group, "key").await;
-    for chunks in [vec![], vec![Bytes::from_static(b"garbage")], vec![Bytes::new()]] {
-        let refused = engine.receive_snapshot(7, futures::stream::iter(chunks).boxed()).await;
-        assert!(matches!(refused, Err(TransportError::Malformed(_))), "{refused:?}");
+    for chunks in [
+        vec![],
+        vec![Bytes::from_static(b"garbage")],
+        vec![Bytes::new()],
+    ] {
+        let refused = engine
+            .receive_snapshot(7, futures::stream::iter(chunks).boxed())
+            .await;
+        assert!(
+            matches!(refused, Err(TransportError::Malformed(_))),
+            "{refused:?}"
+        );
     }
-    let unknown = engine.receive_snapshot(8, futures::stream::empty().boxed()).await;
+    let unknown = engine
+        .receive_snapshot(8, futures::stream::empty().boxed())
+        .await;
     assert_eq!(unknown.err(), Some(TransportError::NoGroup(8)));
     assert_eq!(count(&engine, 7, "key"), 1);
     engine.close().await;

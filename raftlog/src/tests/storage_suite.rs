@@ -29,7 +29,13 @@ impl StoreBuilder<TypeConfig, LogStore, StateStore> for Arc<Builder> {
         let instance = Instance::load(group_id, shared, &*machine).unwrap();
         // Registered, so that flushes are recorded for it.
         shared.flusher.register(&instance);
-        let log = GroupLog::load(group_id, &shared.log_cell, &shared.syncer, &shared.read_lanes).unwrap();
+        let log = GroupLog::load(
+            group_id,
+            &shared.log_cell,
+            &shared.syncer,
+            &shared.read_lanes,
+        )
+        .unwrap();
         // The suite purges logs that it never applied, so nothing guards against that here.
         Ok(((), LogStore::new(log, None), StateStore { instance }))
     }
@@ -39,9 +45,18 @@ impl StoreBuilder<TypeConfig, LogStore, StateStore> for Arc<Builder> {
 fn openraft_suite_passes() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(options(dir.path(), 1));
-    let builder = Arc::new(Builder { engine, built: AtomicU64::new(0), _dir: dir });
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(Suite::test_all(Arc::clone(&builder))).unwrap();
+    let builder = Arc::new(Builder {
+        engine,
+        built: AtomicU64::new(0),
+        _dir: dir,
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime
+        .block_on(Suite::test_all(Arc::clone(&builder)))
+        .unwrap();
     let built = builder.built.load(Ordering::SeqCst);
     assert!(built >= 50, "the suite built {built} stores");
     println!("stores built by the suite: {built}");

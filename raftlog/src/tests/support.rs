@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use super::counter_machine::{Seen, factory, parse, row_key};
 use crate::testing::LocalNetwork;
 use crate::{
-    DiskStep, Engine, EngineOptions, FaultHook, Group, GroupConfig, GroupId, LeadershipToken, NoTransport, ProposeError, RaftTiming,
-    Reply, RowBatch,
+    DiskStep, Engine, EngineOptions, FaultHook, Group, GroupConfig, GroupId, LeadershipToken,
+    NoTransport, ProposeError, RaftTiming, Reply, RowBatch,
 };
 
 /// Bound on every wait: reached only by a test that fails.
@@ -20,8 +20,16 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Options for tests: short elections, quick recovery.
 pub(super) fn options(dir: &Path, node_id: u64) -> EngineOptions {
-    let timing = RaftTiming { heartbeat_ms: 100, election_min_ms: 400, election_max_ms: 800 };
-    let mut options = EngineOptions { timing, recover_interval_ms: 20, ..EngineOptions::new(dir, node_id) };
+    let timing = RaftTiming {
+        heartbeat_ms: 100,
+        election_min_ms: 400,
+        election_max_ms: 800,
+    };
+    let mut options = EngineOptions {
+        timing,
+        recover_interval_ms: 20,
+        ..EngineOptions::new(dir, node_id)
+    };
     options.memtable_size_bytes = 4 * 1024 * 1024;
     options.min_free_bytes = 0;
     options
@@ -34,7 +42,14 @@ pub(super) fn open(options: EngineOptions) -> Arc<Engine> {
 /// Creates and opens a group of one replica whose rows begin with the group's id.
 pub(super) async fn sole_group(engine: &Arc<Engine>, group_id: GroupId, seen: &Arc<Seen>) -> Group {
     let members = BTreeSet::from([engine.options().node_id]);
-    engine.create_group(GroupConfig { group_id, members, initial_rows: RowBatch::new() }).await.unwrap();
+    engine
+        .create_group(GroupConfig {
+            group_id,
+            members,
+            initial_rows: RowBatch::new(),
+        })
+        .await
+        .unwrap();
     open_group(engine, group_id, seen).await
 }
 
@@ -47,7 +62,10 @@ pub(super) async fn open_group(engine: &Arc<Engine>, group_id: GroupId, seen: &A
 pub(super) async fn leads(group: &Group) -> LeadershipToken {
     let mut leadership = group.leadership();
     let led = leadership.wait_for(|known| known.is_leader);
-    let led = tokio::time::timeout(PATIENCE, led).await.expect("no leader in time").unwrap();
+    let led = tokio::time::timeout(PATIENCE, led)
+        .await
+        .expect("no leader in time")
+        .unwrap();
     led.token().unwrap()
 }
 
@@ -56,18 +74,28 @@ pub(super) async fn propose(group: &Group, payload: &str) -> Reply {
     let proposing = async {
         loop {
             let token = leads(group).await;
-            match group.propose(token, Bytes::copy_from_slice(payload.as_bytes())).await {
-                Err(ProposeError::NotLeader { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+            match group
+                .propose(token, Bytes::copy_from_slice(payload.as_bytes()))
+                .await
+            {
+                Err(ProposeError::NotLeader { .. }) => {
+                    tokio::time::sleep(Duration::from_millis(5)).await
+                }
                 outcome => return outcome.unwrap(),
             }
         }
     };
-    tokio::time::timeout(PATIENCE, proposing).await.expect("not proposed in time")
+    tokio::time::timeout(PATIENCE, proposing)
+        .await
+        .expect("not proposed in time")
 }
 
 /// How often a key was applied, by its row.
 pub(super) fn count(engine: &Engine, group_id: GroupId, key: &str) -> u64 {
-    let value = engine.state().get(&row_key(group_id as u8, key.as_bytes())).unwrap();
+    let value = engine
+        .state()
+        .get(&row_key(group_id as u8, key.as_bytes()))
+        .unwrap();
     value.map_or(0, |value| parse(&value).0)
 }
 
@@ -78,7 +106,9 @@ pub(super) async fn until(what: &str, condition: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+    tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
 /// A fault hook made of a closure.
@@ -101,9 +131,13 @@ pub(super) struct PowerCut {
 
 impl PowerCut {
     fn sizes(dir: &Path) -> Vec<(PathBuf, u64)> {
-        let entries = std::fs::read_dir(dir.join("log")).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(dir.join("log"))
+            .into_iter()
+            .flatten()
+            .flatten();
         let logs = entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "log"));
-        logs.map(|entry| (entry.path(), entry.metadata().map_or(0, |meta| meta.len()))).collect()
+        logs.map(|entry| (entry.path(), entry.metadata().map_or(0, |meta| meta.len())))
+            .collect()
     }
 
     /// To be called before each step: when the next write begins, the sync before it has ended.
@@ -139,22 +173,31 @@ impl PowerCut {
         }
         for (path, size_bytes) in self.synced.lock().iter() {
             let copy = to.join("log").join(path.file_name().unwrap());
-            std::fs::OpenOptions::new().write(true).open(copy).unwrap().set_len(*size_bytes).unwrap();
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open(copy)
+                .unwrap()
+                .set_len(*size_bytes)
+                .unwrap();
         }
     }
 
     fn list(dir: &Path) -> Vec<(PathBuf, u64)> {
         let parts = ["log", "state"].map(|part| std::fs::read_dir(dir.join(part)).unwrap());
         let entries = parts.into_iter().flatten().flatten();
-        let kept = entries.filter(|entry| entry.file_name() != "LOCK" && !is_info_log(&entry.path()));
-        let mut list: Vec<_> = kept.map(|entry| (entry.path(), entry.metadata().map_or(0, |meta| meta.len()))).collect();
+        let kept =
+            entries.filter(|entry| entry.file_name() != "LOCK" && !is_info_log(&entry.path()));
+        let mut list: Vec<_> = kept
+            .map(|entry| (entry.path(), entry.metadata().map_or(0, |meta| meta.len())))
+            .collect();
         list.sort();
         list
     }
 }
 
 fn is_info_log(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("LOG"))
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with("LOG"))
 }
 
 /// One node of a cluster in this process.
@@ -169,16 +212,29 @@ pub(super) async fn start_node(network: &LocalNetwork, options: EngineOptions) -
     let engine = Engine::open(options.clone(), network.transport(options.node_id)).unwrap();
     network.attach(&engine);
     let members = BTreeSet::from([1, 2, 3]);
-    engine.create_group(GroupConfig { group_id: 7, members, initial_rows: RowBatch::new() }).await.unwrap();
+    engine
+        .create_group(GroupConfig {
+            group_id: 7,
+            members,
+            initial_rows: RowBatch::new(),
+        })
+        .await
+        .unwrap();
     let seen = Arc::default();
     let group = open_group(&engine, 7, &seen).await;
-    Node { engine, group, seen }
+    Node {
+        engine,
+        group,
+        seen,
+    }
 }
 
 /// Waits until one of the nodes leads and the others know it; its place.
 pub(super) async fn leader_of(nodes: &[&Node]) -> usize {
     let find = || {
-        let leader = nodes.iter().position(|node| node.group.status().is_leader)?;
+        let leader = nodes
+            .iter()
+            .position(|node| node.group.status().is_leader)?;
         let status = nodes[leader].group.status();
         let agreed = nodes.iter().all(|node| {
             let seen = node.group.status();
