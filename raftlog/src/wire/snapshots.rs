@@ -1,0 +1,84 @@
+//! A snapshot on its way.
+
+use prost::Message;
+
+use super::{LogIdMsg, StoredMembershipMsg, VoteMsg};
+use crate::raft_types::{LogId, SnapshotMeta};
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SnapshotMetaMsg {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) last_log_id: Option<LogIdMsg>,
+    #[prost(message, required, tag = "2")]
+    pub(crate) membership: StoredMembershipMsg,
+}
+
+impl From<&SnapshotMeta> for SnapshotMetaMsg {
+    fn from(meta: &SnapshotMeta) -> Self {
+        Self {
+            last_log_id: meta.last_log_id.as_ref().map(LogIdMsg::from),
+            membership: (&meta.last_membership).into(),
+        }
+    }
+}
+
+impl From<SnapshotMetaMsg> for SnapshotMeta {
+    fn from(msg: SnapshotMetaMsg) -> Self {
+        SnapshotMeta {
+            last_log_id: msg.last_log_id.map(LogId::from),
+            last_membership: msg.membership.into(),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RangeMsg {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) start: Vec<u8>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    pub(crate) end: Option<Vec<u8>>,
+}
+
+/// What the first chunk of a snapshot says about the whole.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SnapshotHeaderMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+    #[prost(message, required, tag = "2")]
+    pub(crate) meta: SnapshotMetaMsg,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) ranges: Vec<RangeMsg>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RowMsg {
+    #[prost(bytes = "vec", tag = "1")]
+    pub(crate) key: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) value: Vec<u8>,
+}
+
+/// One chunk: rows in ascending order of keys, above those of the chunk before.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SnapshotChunkMsg {
+    /// Place in the stream, from 0.
+    #[prost(uint64, tag = "1")]
+    pub(crate) sequence: u64,
+    /// Only in the first chunk.
+    #[prost(message, optional, tag = "2")]
+    pub(crate) header: Option<SnapshotHeaderMsg>,
+    #[prost(message, repeated, tag = "3")]
+    pub(crate) rows: Vec<RowMsg>,
+    /// Nothing follows.
+    #[prost(bool, tag = "4")]
+    pub(crate) last: bool,
+    /// CRC-32C of the encoded chunk with this field 0.
+    #[prost(fixed32, tag = "5")]
+    pub(crate) checksum: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct SnapshotReplyMsg {
+    #[prost(message, required, tag = "1")]
+    pub(crate) vote: VoteMsg,
+}
