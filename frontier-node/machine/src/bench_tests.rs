@@ -16,7 +16,6 @@ use crate::{
     entry::CommandReply,
     testing::*,
 };
-use std::time::Instant;
 
 /// Resident memory of the process.
 fn resident_bytes() -> u64 {
@@ -32,12 +31,41 @@ fn entry(shard: &Shard, body: Body) -> Entry {
     }
 }
 
-fn apply(shard: &mut Shard, entry: &Entry) -> CommandReply {
+/// CPU time of this thread: other processes of a busy machine do not count.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    stat.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+}
+
+/// CPU seconds in `apply`, and in committing to the rows below.
+#[derive(Default)]
+struct Spent {
+    apply: f64,
+    commit: f64,
+}
+
+impl Spent {
+    fn print(&self, what: &str, count: u64) {
+        let (alone, both) = (
+            count as f64 / self.apply,
+            count as f64 / (self.apply + self.commit),
+        );
+        println!(
+            "{what}: {alone:.0}/s of CPU in apply, {both:.0}/s with the rows' commit ({count})"
+        );
+    }
+}
+
+fn apply(shard: &mut Shard, entry: &Entry, spent: &mut Spent) -> CommandReply {
+    let start = cpu_seconds();
     let mut reply = shard
         .m
         .apply(&shard.rows, entry, &mut shard.overlay)
         .unwrap();
+    let applied = cpu_seconds();
     shard.rows.commit(&mut shard.overlay);
+    spent.apply += applied - start;
+    spent.commit += cpu_seconds() - applied;
     reply.replies.pop().unwrap()
 }
 
@@ -63,94 +91,67 @@ fn report(lease: &Lease) -> Report {
     }
 }
 
-/// Leases and reports everything once; (pairs, seconds in apply).
-fn round(shard: &mut Shard, number: &mut u64) -> (usize, f64) {
-    let (mut pairs, mut seconds) = (0, 0.0);
-    loop {
+/// Leases and reports up to 200 000; how many.
+fn round(shard: &mut Shard, number: &mut u64, spent: &mut Spent) -> u64 {
+    let mut pairs = 0;
+    while pairs < 200_000 {
         *number += 1;
-        let call = entry(
-            shard,
-            Body::Lease(LeaseCall {
-                session: vec![1; 16],
-                number: *number,
-                max_leases: 64,
-                ttl_ms: 60_000,
-            }),
-        );
-        let start = Instant::now();
-        let reply = apply(shard, &call);
-        seconds += start.elapsed().as_secs_f64();
-        let CommandReply::Lease(LeaseReply::Granted { leases, .. }) = reply else {
-            return (pairs, seconds);
+        let call = LeaseCall {
+            session: vec![1; 16],
+            number: *number,
+            max_leases: 64,
+            ttl_ms: 60_000,
+        };
+        let call = entry(shard, Body::Lease(call));
+        let CommandReply::Lease(LeaseReply::Granted { leases, .. }) = apply(shard, &call, spent)
+        else {
+            break;
         };
         if leases.is_empty() {
-            return (pairs, seconds);
+            break;
         }
-        let batch = entry(
-            shard,
-            Body::Report(ReportBatch {
-                items: leases.iter().map(report).collect(),
-            }),
-        );
-        let start = Instant::now();
-        apply(shard, &batch);
-        seconds += start.elapsed().as_secs_f64();
-        pairs += leases.len();
-        if pairs >= 200_000 {
-            return (pairs, seconds);
-        }
+        let items = leases.iter().map(report).collect();
+        let batch = entry(shard, Body::Report(ReportBatch { items }));
+        apply(shard, &batch, spent);
+        pairs += leases.len() as u64;
     }
+    pairs
 }
 
 #[test]
 #[ignore = "prints figures; takes minutes and gigabytes"]
 fn figures() {
-    const HOSTS: usize = 1_000_000;
+    for hosts in [10_000, 1_000_000] {
+        println!("-- {hosts} hosts");
+        figures_of(hosts);
+    }
+}
+
+fn figures_of(hosts: usize) {
     let mut shard = Shard::new();
     shard.crawl(CrawlPolicy {
         crawl: CRAWL,
         min_delay_ms: 1,
         ..CrawlPolicy::default()
     });
-    let mut seconds = 0.0;
-    for from in (0..HOSTS + HOSTS / 4).step_by(256) {
-        let batch = entry(&shard, links(from, 256, HOSTS));
-        let start = Instant::now();
-        apply(&mut shard, &batch);
-        seconds += start.elapsed().as_secs_f64();
+    let mut spent = Spent::default();
+    for from in (0..hosts + hosts / 4).step_by(256) {
+        let batch = entry(&shard, links(from, 256, hosts));
+        apply(&mut shard, &batch, &mut spent);
     }
-    let accepted = shard.m.status().terms.accepted;
-    println!(
-        "discover: {:.0} new URLs/s ({accepted} URLs, {HOSTS} hosts, batches of 256)",
-        accepted as f64 / seconds
-    );
-    let mut number = 0;
-    let (pairs, seconds) = round(&mut shard, &mut number);
-    println!(
-        "robots lease + report: {:.0} pairs/s ({pairs})",
-        pairs as f64 / seconds
-    );
+    spent.print("new URLs, batches of 256", shard.m.status().terms.accepted);
+    let (mut number, mut spent) = (0, Spent::default());
+    let pairs = round(&mut shard, &mut number, &mut spent);
+    spent.print("robots lease + report, batches of 64", pairs);
     shard.pass(10_000);
-    let (pairs, seconds) = round(&mut shard, &mut number);
-    println!(
-        "lease + report: {:.0} pairs/s ({pairs}, batches of 64)",
-        pairs as f64 / seconds
-    );
-    shard.rows.take_reads();
-    let before = resident_bytes();
-    let start = Instant::now();
+    let mut spent = Spent::default();
+    let pairs = round(&mut shard, &mut number, &mut spent);
+    spent.print("lease + report, batches of 64", pairs);
+    let (before, start) = (resident_bytes(), cpu_seconds());
     let rebuilt = Machine::rebuild(&shard.rows, ShardId(1)).unwrap().unwrap();
-    let seconds = start.elapsed().as_secs_f64();
-    let each = (resident_bytes() - before) / HOSTS as u64;
-    println!(
-        "rebuild: {seconds:.2} s, {each} bytes of memory a host, estimate {}",
-        rebuilt.memory_estimate_bytes() / HOSTS as u64
-    );
-    println!(
-        "size of a host: {} + lane {} + authority {}",
-        size_of::<crate::state::Host>(),
-        size_of::<crate::state::Lane>(),
-        size_of::<crate::state::HostAuthority>()
-    );
+    let seconds = cpu_seconds() - start;
+    let each = resident_bytes().saturating_sub(before) / hosts as u64;
+    let estimate = rebuilt.memory_estimate_bytes() / hosts as u64;
+    println!("rebuild: {seconds:.2} s, {each} bytes of memory a host, estimate {estimate}");
     assert!(each <= 400, "{each} bytes a host");
 }

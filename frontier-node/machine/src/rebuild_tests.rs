@@ -1,5 +1,9 @@
 //! A machine rebuilt from rows at any moment goes on exactly as the one that never stopped.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::manual_is_multiple_of
+)]
 
 use crate::{
     Body, Command, Entry, Machine, Overlay, ShardId,

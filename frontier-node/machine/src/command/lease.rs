@@ -1,10 +1,12 @@
 //! `lease`: grants for one numbered call of a fetcher's session.
 
 mod apply;
+mod budget;
 mod grant;
 mod repeat;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use crate::command::discover::Errand;
 use std::collections::BTreeMap;

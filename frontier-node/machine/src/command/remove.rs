@@ -4,6 +4,7 @@ mod apply;
 mod crawl;
 #[cfg(test)]
 mod tests;
+mod url;
 
 /// One slice.
 #[derive(Clone, PartialEq, prost::Message)]

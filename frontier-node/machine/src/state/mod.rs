@@ -2,6 +2,7 @@
 
 pub(crate) mod delay;
 pub(crate) mod host;
+mod host_row;
 pub(crate) mod hosts;
 pub(crate) mod index;
 pub(crate) mod leases;

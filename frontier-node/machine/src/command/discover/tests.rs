@@ -533,3 +533,25 @@ fn a_pending_result_that_never_comes_counts_as_unreachable() {
     let (_, second) = shard.lease_robots();
     assert_eq!(second.attempt, first.attempt + 1);
 }
+
+// A host whose only lane waits for robots and whose errand another host of the site holds holds up nobody.
+#[test]
+fn an_errand_that_has_to_wait_holds_up_nobody() {
+    let mut shard = Shard::new();
+    shard.add(&["http://t2.example.org/1"]);
+    let (lease, _) = shard.lease_robots();
+    shard.close_robots(&lease, answered(0), found(RobotsCode::Pending));
+    assert_eq!(
+        shard.errand(errand("http://t1.example.org/r", "http://o.example", 1)),
+        New
+    );
+    assert_eq!(shard.lease(1).len(), 1);
+    assert_eq!(
+        shard.errand(errand("http://t2.example.org/r", "http://o.example", 1)),
+        New
+    );
+    shard.pass(1_000);
+    shard.add(&["http://other.example/"]);
+    assert_eq!(shard.lease_robots().1.origin, "http://other.example");
+    shard.rebuild();
+}

@@ -1,16 +1,13 @@
 //! Granting one lease of one host: its clock by what is stored now, its budget, then errand, robots or page.
 
-use super::{Lease, LeaseKey, LeaseKind, PageWork, RobotsWork, Work};
+use super::{Lease, LeaseKey, LeaseKind};
 use crate::{
     counters::Counter,
     error::MachineError,
-    hash,
-    keys::{
-        self, errand::ErrandRow, host::BudgetRow, lease::LeaseRow, robots::RobotsRow, url::UrlRow,
-    },
+    keys::{self, errand::ErrandRow, lease::LeaseRow},
     machine::Machine,
-    state::{Good, Host, Lane, LeaseEntry, Policy, delay, hosts},
-    step::{Step, authority_of},
+    state::{Good, Host, Lane, LeaseEntry, delay, hosts},
+    step::Step,
 };
 use prost::Message;
 
@@ -25,7 +22,7 @@ impl Step<'_> {
         let host = self.m.hosts.host(id)?;
         // Errands alternate with pages.
         let errand_first = host.errands > 0 && (host.errand_turn || lane.is_none());
-        if errand_first && let Some(lease) = self.grant_errand(id, ttl_ms)? {
+        if errand_first && let Some(lease) = self.grant_errand(id, lane.is_none(), ttl_ms)? {
             return Ok(Some(lease));
         }
         match lane {
@@ -64,50 +61,6 @@ impl Step<'_> {
             self.m.change(id, |host, _| host.delay_ms = delay_ms)?;
         }
         Ok(self.m.hosts.host(id)?.clock_ms() <= self.now_ms)
-    }
-
-    /// Opens new budget cycles and makes crawls wait that have spent theirs. Cycles only roll forward, but an end further ahead
-    /// than two cycles was made by a clock that was set back since.
-    fn roll_budgets(&mut self, id: u64) -> Result<(), MachineError> {
-        let host = self.m.hosts.host(id)?;
-        let mut crawls: Vec<u32> = host
-            .lanes
-            .iter()
-            .map(|lane| lane.crawl)
-            .filter(|crawl| !host.is_over_budget(*crawl))
-            .collect();
-        crawls.dedup();
-        for crawl in crawls {
-            let policy = self.m.policy(crawl);
-            let host = self.m.hosts.host(id)?;
-            let stored = host
-                .budgets()
-                .iter()
-                .find(|budget| budget.crawl == crawl)
-                .copied();
-            if policy.host_budget_pages == 0 && stored.is_none() {
-                continue;
-            }
-            let budget = rolled(
-                stored,
-                crawl,
-                &policy,
-                self.wall_ms,
-                host.hash(u64::from(crawl)),
-            );
-            if stored == Some(budget) {
-                continue;
-            }
-            if budget.wait_until_unix_ms != 0 {
-                self.m.count(Counter::BudgetSpent);
-            }
-            self.m.change(id, |host, _| {
-                let budgets = &mut host.rest_mut().budgets;
-                budgets.retain(|other| other.crawl != crawl);
-                budgets.push(budget);
-            })?;
-        }
-        Ok(())
     }
 
     fn grant_page(&mut self, id: u64, lane: Lane, ttl_ms: u64) -> Result<Lease, MachineError> {
@@ -196,7 +149,13 @@ impl Step<'_> {
     }
 
     /// `None` when another host of the site is leased for the same origin: a lease's key names origin and site only.
-    fn grant_errand(&mut self, id: u64, ttl_ms: u64) -> Result<Option<Lease>, MachineError> {
+    /// `alone`: the host has nothing else to do, and waits for the end of that lease.
+    fn grant_errand(
+        &mut self,
+        id: u64,
+        alone: bool,
+        ttl_ms: u64,
+    ) -> Result<Option<Lease>, MachineError> {
         let host = self.m.hosts.host(id)?;
         let partition = host.partition;
         let (from, to) = keys::errand::of_host(partition, &host.name);
@@ -216,7 +175,7 @@ impl Step<'_> {
         if let Some(other) = self.m.leases.get(key) {
             self.m.change(id, |host, _| {
                 host.errand_turn = false;
-                if host.lanes.is_empty() {
+                if alone {
                     host.since_ms = host.since_ms.max(other.deadline_ms);
                 }
             })?;
@@ -262,72 +221,6 @@ impl Step<'_> {
             .put(keys::lease::key(key), lease.encode_to_vec());
         Ok(())
     }
-
-    /// What the fetcher gets for a lease row, the first time and when the answer is repeated.
-    pub(super) fn lease_of(&self, row: &LeaseRow) -> Result<Lease, MachineError> {
-        let key = row
-            .key
-            .ok_or_else(|| MachineError::corrupt(keys::lease::SPACE, "no key"))?;
-        let work = match key.kind() {
-            LeaseKind::Page => Work::Page(self.page_work(key, row)?),
-            LeaseKind::Robots => Work::Robots(self.robots_work(key, row)?),
-            LeaseKind::Errand => Work::Errand(row.errand.clone().unwrap_or_default()),
-        };
-        Ok(Lease {
-            key,
-            token: row.token,
-            deadline_ms: row.deadline_ms,
-            work,
-        })
-    }
-
-    fn page_work(&self, key: LeaseKey, row: &LeaseRow) -> Result<PageWork, MachineError> {
-        let url = if row.tried {
-            self.tried_url(key.partition, key.fingerprint)?
-        } else {
-            UrlRow::of_lease(row)
-        };
-        Ok(PageWork {
-            crawl: row.crawl,
-            url: url.url,
-            priority: row.priority,
-            depth: url.depth,
-            redirect_hops: url.redirect_hops,
-            metadata: url.metadata,
-            etag: url.etag,
-            last_modified: url.last_modified,
-            digest: url.digest,
-            robots_digest: row.robots_digest.clone(),
-            delay_ms: row.delay_ms,
-            attempt: url.attempts,
-        })
-    }
-
-    fn robots_work(&self, key: LeaseKey, row: &LeaseRow) -> Result<RobotsWork, MachineError> {
-        let (id, slot) = hosts::of_robots_id(key.fingerprint);
-        let host = self.m.hosts.host(id)?;
-        let authority = authority_of(host, slot)?;
-        let rules = host
-            .authorities
-            .get(usize::from(slot))
-            .is_some_and(|known| matches!(known.robots.good, Good::Rules(_)));
-        // Validators are of use only while the body they validate is kept.
-        let stored: Option<RobotsRow> = if rules {
-            self.read(
-                keys::robots::SPACE,
-                &keys::robots::key(key.partition, &host.name, authority),
-            )?
-        } else {
-            None
-        };
-        let stored = stored.unwrap_or_default();
-        Ok(RobotsWork {
-            origin: authority.origin(&host.name),
-            attempt: row.attempt,
-            etag: stored.etag,
-            last_modified: stored.last_modified,
-        })
-    }
 }
 
 impl Machine {
@@ -345,35 +238,4 @@ impl Machine {
             .min_by_key(|lane| (lane.head(), lane.crawl, lane.slot))
             .copied())
     }
-}
-
-/// A crawl's budget on a host as it stands now.
-fn rolled(
-    stored: Option<BudgetRow>,
-    crawl: u32,
-    policy: &Policy,
-    wall_ms: u64,
-    hash: u64,
-) -> BudgetRow {
-    let cycle_ms = policy.budget_cycle_ms.max(1);
-    let mut budget = stored.unwrap_or(BudgetRow {
-        crawl,
-        ..BudgetRow::default()
-    });
-    if budget.ends_unix_ms <= wall_ms
-        || budget.ends_unix_ms > wall_ms.saturating_add(cycle_ms.saturating_mul(2))
-    {
-        budget = BudgetRow {
-            crawl,
-            ends_unix_ms: (wall_ms / cycle_ms + 1).saturating_mul(cycle_ms),
-            ..BudgetRow::default()
-        };
-    }
-    if policy.host_budget_pages != 0 && budget.spent >= policy.host_budget_pages {
-        // Hosts that were spent together do not all come back with the first second of the cycle.
-        budget.wait_until_unix_ms = hash::jitter_ms(cycle_ms / 8, u64::MAX, hash)
-            .saturating_sub(cycle_ms / 8)
-            .saturating_add(budget.ends_unix_ms);
-    }
-    budget
 }

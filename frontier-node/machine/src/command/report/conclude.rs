@@ -219,7 +219,8 @@ impl Step<'_> {
             }
             Next::Done => {
                 self.m.meta.done += 1;
-                self.m.hosts.host_mut(id)?.done += 1;
+                let host = self.m.hosts.host_mut(id)?;
+                host.done = host.done.saturating_add(1);
                 self.m.touch(id);
                 Ok(Stored::Done)
             }
@@ -251,7 +252,7 @@ impl Step<'_> {
         );
         self.m.meta.scheduled += 1;
         self.m.change(id, |host, _| {
-            host.scheduled += 1;
+            host.scheduled = host.scheduled.saturating_add(1);
             host.due_unix_ms = host.due_unix_ms.min(due_unix_ms);
         })
     }
