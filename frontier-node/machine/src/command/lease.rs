@@ -55,7 +55,7 @@ pub enum LeaseReply {
 /// What waits ready in the shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadySummary {
-    /// Hosts ready now, by priority class (priority / 32).
+    /// Hosts ready now, by priority class (priority / 32); at most [`crate::limits::READY_COUNTED`] are counted for a crawl and class.
     pub by_class: [u64; 8],
     /// How long the longest-ready host has been ready, ms.
     pub oldest_ready_ms: u64,
