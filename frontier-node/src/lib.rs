@@ -1,1 +1,51 @@
-//! placeholder
+//! A frontier node: several shards in one process, each a replicated machine, behind `client::Frontier`.
+//!
+//! ```text
+//! gRPC or in-process call -> service: checks, drops what is known -> shard task: gathers, stamps -> raftlog
+//!                                                                                                      |
+//!          answer <- pump <- reply board <- machine.apply on the log's thread <------------------------+
+//! ```
+//!
+//! | part | concept |
+//! |---|---|
+//! | `node`, `options`, `config` | a node, what it is opened with, its file |
+//! | `identity` | what a directory was made with; mismatches are refused |
+//! | `service` | the calls of `frontier.v1` in this process |
+//! | `convert` | between the wire and the machine, with every check of what arrives |
+//! | `shard` | one task a shard: gathers, stamps, submits, ticks; long polls |
+//! | `state` | the machine as the log's state machine |
+//! | `known` | the filter in front of RocksDB that lets known URLs cost nothing |
+//! | `clock` | shard time |
+//! | `outbox` | undelivered items of reports |
+//! | `grpc`, `http`, `metrics` | servers and figures |
+//! | `limits` | every limit |
+
+mod clock;
+mod config;
+mod convert;
+mod errors;
+mod grpc;
+mod http;
+mod identity;
+mod known;
+pub mod limits;
+mod listing;
+mod metrics;
+mod node;
+mod options;
+mod outbox;
+mod service;
+mod shard;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use clock::{Clocks, SystemClocks};
+pub use config::{Config, ConfigError};
+pub use grpc::ServeError;
+pub use identity::{IdentityError, ShardRange, equal_ranges};
+pub use known::FilterError;
+pub use listing::LISTING_ROWS;
+pub use metrics::Metrics;
+pub use node::{FrontierNode, NodeError};
+pub use options::NodeOptions;

@@ -1,0 +1,179 @@
+//! The gRPC server: a thin skin over a [`Frontier`], with health, reflection and limits.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use client::limits::MESSAGE_SIZE_BYTES;
+use client::{CallError, Frontier};
+use pb::frontier_server::{Frontier as Service, FrontierServer};
+use proto::frontier_v1 as pb;
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+
+use crate::errors::overloaded;
+use crate::limits::{GRPC_CALLS, GRPC_STREAMS};
+
+/// Why a server did not start or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address is beyond loopback and nobody allowed that.
+    #[error(
+        "{0} is not a loopback address; there is no authentication yet, so allow_non_loopback must be set for it"
+    )]
+    NotLoopback(SocketAddr),
+    /// The listener's address is not known.
+    #[error("listener: {0}")]
+    Listener(#[from] std::io::Error),
+    /// Reflection could not be built from the descriptor.
+    #[error("reflection: {0}")]
+    Reflection(String),
+    /// The transport failed.
+    #[error("server: {0}")]
+    Transport(String),
+}
+
+/// Refuses an address beyond loopback unless it is allowed.
+pub(crate) fn check_address(
+    address: SocketAddr,
+    allow_non_loopback: bool,
+) -> Result<(), ServeError> {
+    if address.ip().is_loopback() || allow_non_loopback {
+        Ok(())
+    } else {
+        Err(ServeError::NotLoopback(address))
+    }
+}
+
+/// Serves a frontier until `stop`; then open calls end and the connections close.
+pub(crate) async fn serve(
+    frontier: Arc<dyn Frontier>,
+    listener: TcpListener,
+    allow_non_loopback: bool,
+    stop: CancellationToken,
+) -> Result<(), ServeError> {
+    check_address(listener.local_addr()?, allow_non_loopback)?;
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_serving::<FrontierServer<Skin>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(proto::DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|error| ServeError::Reflection(error.to_string()))?;
+    let skin = Skin {
+        frontier,
+        calls: Arc::new(Semaphore::new(GRPC_CALLS)),
+    };
+    let service = FrontierServer::new(skin)
+        .max_decoding_message_size(MESSAGE_SIZE_BYTES)
+        .max_encoding_message_size(MESSAGE_SIZE_BYTES);
+    Server::builder()
+        .max_concurrent_streams(GRPC_STREAMS)
+        .initial_stream_window_size(4 << 20)
+        .initial_connection_window_size(16 << 20)
+        .http2_keepalive_interval(Some(std::time::Duration::from_secs(20)))
+        .tcp_nodelay(true)
+        .add_service(service)
+        .add_service(health_service)
+        .add_service(reflection)
+        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+        .await
+        .map_err(|error| ServeError::Transport(error.to_string()))
+}
+
+/// The service: counts what is under way, and turns errors into statuses with their details.
+struct Skin {
+    frontier: Arc<dyn Frontier>,
+    calls: Arc<Semaphore>,
+}
+
+impl Skin {
+    fn enter(&self) -> Result<OwnedSemaphorePermit, Status> {
+        Arc::clone(&self.calls).try_acquire_owned().map_err(|_| {
+            let error: CallError =
+                overloaded("grpc_calls", GRPC_CALLS as u64 + 1, GRPC_CALLS as u64);
+            Status::from(error)
+        })
+    }
+}
+
+/// One call passed on.
+macro_rules! pass_on {
+    ($self:ident, $request:ident, $method:ident) => {{
+        let _call = $self.enter()?;
+        let result = $self.frontier.$method($request.into_inner()).await;
+        result.map(Response::new).map_err(Status::from)
+    }};
+}
+
+#[tonic::async_trait]
+impl Service for Skin {
+    async fn discover(
+        &self,
+        r: Request<pb::DiscoverRequest>,
+    ) -> Result<Response<pb::DiscoverResponse>, Status> {
+        pass_on!(self, r, discover)
+    }
+    async fn lease(
+        &self,
+        r: Request<pb::LeaseRequest>,
+    ) -> Result<Response<pb::LeaseResponse>, Status> {
+        pass_on!(self, r, lease)
+    }
+    async fn report(
+        &self,
+        r: Request<pb::ReportRequest>,
+    ) -> Result<Response<pb::ReportResponse>, Status> {
+        pass_on!(self, r, report)
+    }
+    async fn release(
+        &self,
+        r: Request<pb::ReleaseRequest>,
+    ) -> Result<Response<pb::ReleaseResponse>, Status> {
+        pass_on!(self, r, release)
+    }
+    async fn robots_body(
+        &self,
+        r: Request<pb::RobotsBodyRequest>,
+    ) -> Result<Response<pb::RobotsBodyResponse>, Status> {
+        pass_on!(self, r, robots_body)
+    }
+    async fn set_policy(
+        &self,
+        r: Request<pb::SetPolicyRequest>,
+    ) -> Result<Response<pb::SetPolicyResponse>, Status> {
+        pass_on!(self, r, set_policy)
+    }
+    async fn remove(
+        &self,
+        r: Request<pb::RemoveRequest>,
+    ) -> Result<Response<pb::RemoveResponse>, Status> {
+        pass_on!(self, r, remove)
+    }
+    async fn get_url(
+        &self,
+        r: Request<pb::GetUrlRequest>,
+    ) -> Result<Response<pb::GetUrlResponse>, Status> {
+        pass_on!(self, r, get_url)
+    }
+    async fn get_host(
+        &self,
+        r: Request<pb::GetHostRequest>,
+    ) -> Result<Response<pb::GetHostResponse>, Status> {
+        pass_on!(self, r, get_host)
+    }
+    async fn shard_status(
+        &self,
+        r: Request<pb::ShardStatusRequest>,
+    ) -> Result<Response<pb::ShardStatusResponse>, Status> {
+        pass_on!(self, r, shard_status)
+    }
+    async fn shard_map(
+        &self,
+        r: Request<pb::ShardMapRequest>,
+    ) -> Result<Response<pb::ShardMapResponse>, Status> {
+        pass_on!(self, r, shard_map)
+    }
+}

@@ -1,0 +1,62 @@
+//! Every limit of this crate in one place. Limits of the calls themselves are those of [`client::limits`].
+
+/// Shards of one node.
+pub const SHARDS: u64 = 1_024;
+/// Calls of one shard that may wait for an entry at the same moment.
+pub const WAITING_CALLS: usize = 8_192;
+/// Bytes of those calls, all shards of the node together.
+pub const WAITING_SIZE_BYTES: usize = 128 << 20;
+/// When to try again after a refusal for load, ms.
+pub const OVERLOAD_RETRY_MS: u64 = 100;
+/// Commands that share one entry.
+pub const ENTRY_COMMANDS: usize = 128;
+/// Bytes of the commands that share one entry. One command always fits.
+pub const ENTRY_SIZE_BYTES: usize = 1 << 20;
+/// Entries of one shard under way at once: enough to keep the log's fsync busy, few enough that calls gather meanwhile.
+pub const ENTRIES_IN_FLIGHT: usize = 4;
+/// How long a call waits for its commit, ms. After that its outcome is unknown to the caller.
+pub const COMMIT_TIMEOUT_MS: u64 = 10_000;
+/// Lease calls of one shard that may be parked.
+pub const PARKED_POLLS: usize = 4_096;
+/// Sessions whose newest call a leader remembers. A forgotten one costs one log entry.
+pub const REMEMBERED_SESSIONS: usize = 65_536;
+/// Shortest time between two ticks of one shard, ms.
+pub const TICK_PAUSE_MS: u64 = 200;
+/// Longest time between two entries of a leader with future work, ms.
+pub const TICK_INTERVAL_MS: u64 = 10_000;
+/// Reads of rows and machines that block a thread, under way at once.
+pub const BLOCKING_READS: usize = 64;
+/// Calls that the gRPC server works on at once, parked lease calls included.
+pub const GRPC_CALLS: usize = 16_384;
+/// Streams of one gRPC connection.
+pub const GRPC_STREAMS: u32 = 4_096;
+/// Outbox rows delivered in one round.
+pub const OUTBOX_ROWS: usize = 1_024;
+/// How often a leader looks for outbox rows, ms.
+pub const OUTBOX_INTERVAL_MS: u64 = 500;
+/// First and longest back-off of an owner that does not take its rows, ms.
+pub const OUTBOX_BACK_OFF_MS: (u64, u64) = (1_000, 60_000);
+/// How long one round of deliveries tries, ms.
+pub const OUTBOX_OFFER_MS: u64 = 5_000;
+/// Rows read at once while the filter is filled.
+pub const FILTER_SCAN_ROWS: usize = 16_384;
+/// Pause before a failed scan is tried again, ms.
+pub const FILTER_RETRY_MS: u64 = 500;
+/// Bits of the filter for each expected URL.
+pub const FILTER_BITS_PER_URL: u64 = 10;
+/// Smallest and largest number of expected URLs.
+pub const EXPECTED_URLS: (u64, u64) = (1_000, 100_000_000_000);
+/// Bytes of a validator (ETag, Last-Modified). A longer one is dropped: the next visit is unconditional.
+pub const VALIDATOR_SIZE_BYTES: usize = 1_024;
+/// Bytes of a reason in a report.
+pub const REASON_SIZE_BYTES: usize = 64;
+/// Stores that one report may name.
+pub const STORES_PER_REPORT: usize = 16;
+/// Bytes of a removal's cursor.
+pub const CURSOR_SIZE_BYTES: usize = 4_096;
+/// Bytes of the node's configuration file.
+pub const CONFIG_SIZE_BYTES: u64 = 1 << 20;
+/// How long a stopping node waits for its shards, ms.
+pub const SHUTDOWN_MS: u64 = 10_000;
+/// Pause before a lease call is woken again after one got nothing, ms.
+pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;

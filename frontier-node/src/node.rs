@@ -1,0 +1,323 @@
+//! A frontier node in this process: opened from a directory, used through `client::Frontier`, served over gRPC.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::{Frontier, Peer, Router, RouterError, RouterOptions};
+use proto::frontier_v1 as pb;
+use raftlog::{Engine, GroupError, NoTransport, OpenError};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use urlkey::CANONICALIZER_VERSION;
+
+use crate::convert::Verifier;
+use crate::errors::Hints;
+use crate::grpc::{self, ServeError};
+use crate::http::{self, Pages};
+use crate::identity::{Descriptor, IdentityError};
+use crate::known::{FilterError, KnownFilter};
+use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
+use crate::metrics::Metrics;
+use crate::options::NodeOptions;
+use crate::outbox::OutboxTask;
+use crate::service::{LocalFrontier, NodeShared};
+use crate::shard::{Shard, ShardContext};
+
+/// Why a node did not open.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    /// The directory was made for something else, or cannot be used.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The databases did not open.
+    #[error(transparent)]
+    Engine(#[from] OpenError),
+    /// A shard did not open.
+    #[error(transparent)]
+    Group(#[from] GroupError),
+    /// The filter could not be made.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// The node could not route to itself.
+    #[error(transparent)]
+    Router(#[from] RouterError),
+    /// A thread that opens files ended early.
+    #[error("opening was interrupted: {0}")]
+    Interrupted(String),
+}
+
+/// A node: all its shards over one log.
+pub struct FrontierNode {
+    shared: Arc<NodeShared>,
+    engine: Arc<Engine>,
+    router: Arc<Router>,
+    gauges: Arc<Gauges>,
+    stop: CancellationToken,
+}
+
+impl FrontierNode {
+    /// Opens the directory, making it if it is missing, and starts all shards. Returns when every shard has replayed what
+    /// it had committed; reads and known URLs wait for leadership on their own.
+    ///
+    /// # Errors
+    ///
+    /// The directory is in use, damaged or made with another identity; the disk refuses.
+    pub async fn open(options: NodeOptions) -> Result<Self, NodeError> {
+        let NodeOptions {
+            dir,
+            node_id,
+            shards,
+            expected_urls,
+            suffixes,
+            fingerprint_key,
+            addresses,
+            clocks,
+            engine,
+        } = options;
+        let for_identity = Arc::clone(&suffixes);
+        let (descriptor, filter, engine) = blocking(move || {
+            std::fs::create_dir_all(&dir).map_err(|error| IdentityError::Io {
+                path: dir.clone(),
+                reason: error.to_string(),
+            })?;
+            let descriptor =
+                Descriptor::open(&dir, node_id, &for_identity, shards, fingerprint_key)?;
+            let filter = KnownFilter::new(expected_urls)?;
+            let engine = raftlog::EngineOptions {
+                dir,
+                node_id,
+                ..engine
+            };
+            Ok((
+                descriptor,
+                filter,
+                Engine::open(engine, Arc::new(NoTransport))?,
+            ))
+        })
+        .await?;
+        let metrics = Arc::new(Metrics::default());
+        let stop = CancellationToken::new();
+        let context = ShardContext {
+            node_id,
+            clocks,
+            filter: Arc::new(filter),
+            metrics: Arc::clone(&metrics),
+            hints: Arc::new(Hints::new(addresses)),
+            waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
+            blocking: Arc::new(Semaphore::new(BLOCKING_READS)),
+            stop: stop.clone(),
+        };
+        let mut opened = BTreeMap::new();
+        for range in &descriptor.shards {
+            opened.insert(
+                range.shard,
+                Arc::new(Shard::start(&engine, *range, context.clone()).await?),
+            );
+        }
+        let shared = Arc::new(NodeShared {
+            shards: opened,
+            verifier: Verifier::new(Arc::clone(&suffixes), descriptor.key),
+            identity: pb::Identity {
+                canonicalizer_version: CANONICALIZER_VERSION,
+                suffix_list_digest: suffixes.digest(),
+            },
+            map_version: 1,
+            context,
+        });
+        let local: Arc<dyn Frontier> = Arc::new(LocalFrontier::new(Arc::clone(&shared)));
+        let router = Arc::new(
+            Router::connect(vec![Peer::local(local)], RouterOptions::new(suffixes)).await?,
+        );
+        let gauges = Arc::new(Gauges {
+            shared: Arc::clone(&shared),
+            engine: Arc::clone(&engine),
+        });
+        let node = Self {
+            shared,
+            engine,
+            router,
+            gauges,
+            stop,
+        };
+        node.start_outboxes();
+        Ok(node)
+    }
+
+    fn start_outboxes(&self) {
+        for shard in self.shared.shards.values() {
+            let metrics = Arc::clone(&self.shared.context.metrics);
+            let task = OutboxTask::new(Arc::clone(shard), Arc::clone(&self.router), metrics);
+            tokio::spawn(self.stop.clone().run_until_cancelled_owned(task.run()));
+        }
+    }
+
+    /// The frontier of this process.
+    pub fn frontier(&self) -> Arc<dyn Frontier> {
+        Arc::new(LocalFrontier::new(Arc::clone(&self.shared)))
+    }
+
+    /// A router over this node.
+    pub fn router(&self) -> Arc<Router> {
+        Arc::clone(&self.router)
+    }
+
+    /// The node's counters.
+    pub fn metrics(&self) -> Arc<Metrics> {
+        Arc::clone(&self.shared.context.metrics)
+    }
+
+    /// Whether the filter of known URLs is complete for every shard.
+    pub fn filter_is_complete(&self) -> bool {
+        self.shared
+            .shards
+            .keys()
+            .all(|shard| self.shared.context.filter.is_valid(*shard))
+    }
+
+    /// Waits until every shard of this node is led by it and has proven so, at most `longest`. True when it is.
+    pub async fn wait_until_leading(&self, longest: Duration) -> bool {
+        let all_led = async {
+            while self
+                .shared
+                .shards
+                .values()
+                .any(|shard| shard.proven_term().is_none())
+            {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(longest, all_led).await.is_ok()
+    }
+
+    /// Serves `frontier.v1` on a listener until the node closes.
+    ///
+    /// # Errors
+    ///
+    /// The address is beyond loopback and that is not allowed, or the transport fails.
+    pub async fn serve_grpc(
+        &self,
+        listener: TcpListener,
+        allow_non_loopback: bool,
+    ) -> Result<(), ServeError> {
+        grpc::serve(
+            self.frontier(),
+            listener,
+            allow_non_loopback,
+            self.stop.clone(),
+        )
+        .await
+    }
+
+    /// Serves metrics and the status page on a listener until the node closes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`FrontierNode::serve_grpc`].
+    pub async fn serve_http(
+        &self,
+        listener: TcpListener,
+        allow_non_loopback: bool,
+    ) -> Result<(), ServeError> {
+        let pages = Pages {
+            frontier: self.frontier(),
+            gauges: Arc::clone(&self.gauges),
+        };
+        http::serve(pages, listener, allow_non_loopback, self.stop.clone()).await
+    }
+
+    /// Stops all tasks, flushes and closes the databases. What was acknowledged is durable with or without it.
+    pub async fn close(self) {
+        self.stop.cancel();
+        if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS), self.engine.close())
+            .await
+            .is_err()
+        {
+            tracing::warn!("the log did not close in time");
+        }
+    }
+
+    pub(crate) fn shared_node(&self) -> &NodeShared {
+        &self.shared
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<NodeShared> {
+        &self.shared
+    }
+
+    #[cfg(test)]
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+}
+
+impl Drop for FrontierNode {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Figures that are read when somebody asks for them.
+pub(crate) struct Gauges {
+    shared: Arc<NodeShared>,
+    engine: Arc<Engine>,
+}
+
+impl Gauges {
+    /// Reads all figures; the metrics as text.
+    pub(crate) async fn refresh(&self) -> String {
+        let metrics = &self.shared.context.metrics;
+        metrics.log(&self.engine.metrics());
+        metrics.node(
+            "filter_size_bytes",
+            self.shared.context.filter.size_bytes() as u64,
+        );
+        for (id, shard) in &self.shared.shards {
+            let group = shard.group().status();
+            metrics.shard(*id, "leader", group.is_leader.into());
+            metrics.shard(*id, "applied_index", group.applied_index);
+            metrics.shard(*id, "log_size_bytes", group.log_size_bytes);
+            metrics.shard(*id, "parked_polls", shard.parking().len() as u64);
+            metrics.shard(
+                *id,
+                "filter_complete",
+                self.shared.context.filter.is_valid(*id).into(),
+            );
+            let Ok(status) = shard.look(|machine, _, _| machine.status()).await else {
+                continue;
+            };
+            let terms = status.terms;
+            let figures = [
+                ("accepted", terms.accepted),
+                ("queued", terms.queued),
+                ("scheduled", terms.scheduled),
+                ("leased", terms.leased),
+                ("done", terms.done),
+                ("removed", terms.removed),
+                ("refused", terms.refused),
+                ("active_hosts", status.active_hosts),
+                ("outbox_waiting", status.outbox.waiting),
+                ("robots_waiting", status.robots_waiting),
+                ("sessions", status.sessions),
+            ];
+            figures
+                .into_iter()
+                .for_each(|(name, value)| metrics.shard(*id, name, value));
+            status
+                .counters
+                .into_iter()
+                .for_each(|(name, value)| metrics.shard(*id, name, value));
+        }
+        metrics.text()
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, NodeError> + Send + 'static,
+) -> Result<T, NodeError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| NodeError::Interrupted(error.to_string()))?
+}

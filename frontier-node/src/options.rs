@@ -1,0 +1,51 @@
+//! Options of a node.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use raftlog::{EngineOptions, NodeId};
+use urlkey::{FingerprintKey, SuffixList};
+
+use crate::clock::{Clocks, SystemClocks};
+
+/// Options of a [`crate::FrontierNode`].
+#[derive(Clone)]
+pub struct NodeOptions {
+    /// The node's directory. Made if it is missing.
+    pub dir: PathBuf,
+    /// This node's id; a directory keeps the one it was made with.
+    pub node_id: NodeId,
+    /// Number of shards, equal ranges of the hash space. Fixed when the directory is made.
+    pub shards: u64,
+    /// URLs that this node is expected to remember: sizes its filter, 10 bits each.
+    pub expected_urls: u64,
+    /// The cluster's suffix list.
+    pub suffixes: Arc<SuffixList>,
+    /// The cluster's fingerprint secret, where it is known; a new directory draws one.
+    pub fingerprint_key: Option<FingerprintKey>,
+    /// Addresses under which nodes are reached, this one included; they stand in leader hints.
+    pub addresses: BTreeMap<NodeId, String>,
+    /// Where time comes from.
+    pub clocks: Arc<dyn Clocks>,
+    /// Options of the log and the state database. Their directory and node id are those above.
+    pub engine: EngineOptions,
+}
+
+impl NodeOptions {
+    /// One node with `shards` shards in a directory, all else by default.
+    pub fn new(dir: impl Into<PathBuf>, shards: u64) -> Self {
+        let dir = dir.into();
+        Self {
+            engine: EngineOptions::new(dir.clone(), 1),
+            dir,
+            node_id: 1,
+            shards,
+            expected_urls: 10_000_000,
+            suffixes: SuffixList::shipped(),
+            fingerprint_key: None,
+            addresses: BTreeMap::new(),
+            clocks: Arc::new(SystemClocks),
+        }
+    }
+}

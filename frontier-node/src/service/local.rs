@@ -1,0 +1,111 @@
+//! The frontier of this process: one object for all its shards.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use client::{CallError, Frontier};
+use proto::frontier_v1 as pb;
+
+use crate::convert::Verifier;
+use crate::shard::{Shard, ShardContext};
+
+/// What all services of a node share.
+pub(crate) struct NodeShared {
+    pub(crate) shards: BTreeMap<u64, Arc<Shard>>,
+    pub(crate) verifier: Verifier,
+    pub(crate) identity: pb::Identity,
+    pub(crate) map_version: u64,
+    pub(crate) context: ShardContext,
+}
+
+impl NodeShared {
+    /// The shard of a request.
+    pub(crate) fn shard(&self, shard: u64) -> Result<&Arc<Shard>, CallError> {
+        self.shards.get(&shard).ok_or(CallError::WrongShard {
+            map_version: self.map_version,
+        })
+    }
+}
+
+/// The frontier of this process.
+#[derive(Clone)]
+pub(crate) struct LocalFrontier {
+    pub(super) node: Arc<NodeShared>,
+}
+
+impl LocalFrontier {
+    pub(crate) const fn new(node: Arc<NodeShared>) -> Self {
+        Self { node }
+    }
+
+    /// Counts a call and how it ended.
+    fn counted<T>(&self, call: &'static str, result: Result<T, CallError>) -> Result<T, CallError> {
+        self.node.context.metrics.call(call, result.as_ref().err());
+        result
+    }
+}
+
+#[async_trait::async_trait]
+impl Frontier for LocalFrontier {
+    async fn discover(
+        &self,
+        request: pb::DiscoverRequest,
+    ) -> Result<pb::DiscoverResponse, CallError> {
+        self.counted("discover", self.discover_items(request).await)
+    }
+
+    async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError> {
+        self.counted("lease", self.lease_call(request).await)
+    }
+
+    async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
+        self.counted("report", self.report_items(request).await)
+    }
+
+    async fn release(&self, request: pb::ReleaseRequest) -> Result<pb::ReleaseResponse, CallError> {
+        self.counted("release", self.release_items(request).await)
+    }
+
+    async fn robots_body(
+        &self,
+        request: pb::RobotsBodyRequest,
+    ) -> Result<pb::RobotsBodyResponse, CallError> {
+        self.counted("robots_body", self.read_robots_body(request).await)
+    }
+
+    async fn set_policy(
+        &self,
+        request: pb::SetPolicyRequest,
+    ) -> Result<pb::SetPolicyResponse, CallError> {
+        self.counted("set_policy", self.change_policy(request).await)
+    }
+
+    async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError> {
+        self.counted("remove", self.remove_slice(request).await)
+    }
+
+    async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
+        self.counted("get_url", self.read_url(request).await)
+    }
+
+    async fn get_host(
+        &self,
+        request: pb::GetHostRequest,
+    ) -> Result<pb::GetHostResponse, CallError> {
+        self.counted("get_host", self.read_host(request).await)
+    }
+
+    async fn shard_status(
+        &self,
+        request: pb::ShardStatusRequest,
+    ) -> Result<pb::ShardStatusResponse, CallError> {
+        self.counted("shard_status", self.read_status(request).await)
+    }
+
+    async fn shard_map(
+        &self,
+        _request: pb::ShardMapRequest,
+    ) -> Result<pb::ShardMapResponse, CallError> {
+        self.counted("shard_map", Ok(self.read_map()))
+    }
+}

@@ -1,0 +1,64 @@
+//! Fills the filter of known URLs with a shard's rows, in the background, after each open or install.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use raftlog::{KeyRange, StateError};
+
+use super::shard::Shared;
+use crate::known::{Generation, KnownFilter};
+use crate::limits::{FILTER_RETRY_MS, FILTER_SCAN_ROWS};
+
+/// A scan for each generation, until the node stops.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut changes = shared.context.filter.changes();
+    let mut done = None;
+    loop {
+        changes.mark_unchanged();
+        let generation = shared
+            .context
+            .filter
+            .generation(shared.parts.shard)
+            .filter(|now| Some(*now) != done);
+        if let Some(generation) = generation {
+            let worker = Arc::clone(&shared);
+            match tokio::task::spawn_blocking(move || scan(&worker, generation)).await {
+                Ok(Ok(true)) => done = Some(generation),
+                Ok(Ok(false)) => continue,
+                Ok(Err(error)) => {
+                    tracing::warn!(shard = shared.parts.shard, %error, "the filter's scan failed; it is tried again");
+                    tokio::time::sleep(Duration::from_millis(FILTER_RETRY_MS)).await;
+                    continue;
+                }
+                Err(_) => return,
+            }
+        }
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// One scan. False when the group was invalidated meanwhile.
+fn scan(shared: &Shared, generation: Generation) -> Result<bool, StateError> {
+    let filter: &KnownFilter = &shared.context.filter;
+    let shard = shared.parts.shard;
+    let end = machine::seen_key(shared.range.last, u64::MAX);
+    let mut range = KeyRange::new(
+        machine::seen_key(shared.range.first, 0),
+        [end, vec![0]].concat(),
+    );
+    loop {
+        if !filter.is_current(shard, generation) {
+            return Ok(false);
+        }
+        let rows = shared.parts.db.scan(&range, FILTER_SCAN_ROWS)?;
+        filter.insert(rows.iter().map(|(key, _)| key.as_slice()));
+        match rows.last() {
+            Some((key, _)) if rows.len() == FILTER_SCAN_ROWS => {
+                range.start = [key.as_slice(), &[0]].concat()
+            }
+            _ => return Ok(filter.complete(shard, generation)),
+        }
+    }
+}

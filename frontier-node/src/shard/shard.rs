@@ -1,0 +1,311 @@
+//! A shard as the services of this node see it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use client::CallError;
+use machine::{Body, Command, Machine};
+use parking_lot::RwLock;
+use prost::Message;
+use raftlog::{
+    Engine, Group, GroupConfig, GroupError, Leadership, MachineFactory, NodeId, StateMachine,
+};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{Answer, Call};
+use super::task::{Leading, Task, ready_hosts};
+use super::{Parking, Sessions, filter_scan, pump};
+use crate::clock::Clocks;
+use crate::errors::{Hints, cell_error, overloaded, state_error, unavailable};
+use crate::identity::ShardRange;
+use crate::known::KnownFilter;
+use crate::limits::{COMMIT_TIMEOUT_MS, ENTRIES_IN_FLIGHT, WAITING_CALLS, WAITING_SIZE_BYTES};
+use crate::metrics::Metrics;
+use crate::state::{
+    MachineCell, Published, ReplyBoard, ShardParts, ShardState, StateRows, initial_rows,
+};
+
+/// What all shards of a node share.
+#[derive(Clone)]
+pub(crate) struct ShardContext {
+    pub(crate) node_id: NodeId,
+    pub(crate) clocks: Arc<dyn Clocks>,
+    pub(crate) filter: Arc<KnownFilter>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) hints: Arc<Hints>,
+    /// Bytes of calls that wait.
+    pub(crate) waiting_bytes: Arc<Semaphore>,
+    /// Reads that block a thread.
+    pub(crate) blocking: Arc<Semaphore>,
+    /// Ends all tasks of the node.
+    pub(crate) stop: CancellationToken,
+}
+
+/// What a shard's tasks and its callers share.
+pub(crate) struct Shared {
+    pub(crate) range: ShardRange,
+    pub(crate) group: Group,
+    pub(crate) parts: ShardParts,
+    pub(crate) context: ShardContext,
+    pub(crate) parking: Arc<Parking>,
+    pub(crate) leading: RwLock<Option<Leading>>,
+    /// The newest term in which an entry of its own was applied while this replica led it.
+    pub(crate) proven_term: AtomicU64,
+}
+
+/// A shard of this node.
+pub(crate) struct Shard {
+    shared: Arc<Shared>,
+    queue: mpsc::Sender<Call>,
+    pub(crate) sessions: Sessions,
+}
+
+impl Shard {
+    /// Creates the shard's group where it is missing, opens it and starts its tasks.
+    pub(crate) async fn start(
+        engine: &Engine,
+        range: ShardRange,
+        context: ShardContext,
+    ) -> Result<Self, GroupError> {
+        let config = GroupConfig {
+            group_id: range.shard,
+            members: BTreeSet::from([context.node_id]),
+            initial_rows: initial_rows(&range),
+        };
+        engine.create_group(config).await?;
+        let parts = ShardParts {
+            shard: range.shard,
+            db: engine.state(),
+            filter: Arc::clone(&context.filter),
+            cell: Arc::new(MachineCell::default()),
+            board: Arc::new(ReplyBoard::default()),
+        };
+        let for_factory = parts.clone();
+        let factory: MachineFactory = Box::new(move || {
+            ShardState::open(for_factory.clone())
+                .map(|state| Box::new(state) as Box<dyn StateMachine>)
+        });
+        let group = engine.open_group(range.shard, factory).await?;
+        let shared = Arc::new(Shared {
+            range,
+            group,
+            parts,
+            context,
+            parking: Arc::new(Parking::default()),
+            leading: RwLock::new(None),
+            proven_term: AtomicU64::new(0),
+        });
+        let (queue, calls) = mpsc::channel(WAITING_CALLS);
+        let (submitted, entries) = mpsc::channel(ENTRIES_IN_FLIGHT);
+        let stop = &shared.context.stop;
+        tokio::spawn(
+            stop.clone()
+                .run_until_cancelled_owned(filter_scan::run(Arc::clone(&shared))),
+        );
+        tokio::spawn(pump::run(
+            entries,
+            Arc::clone(&shared.parts.board),
+            Arc::clone(&shared.context.hints),
+        ));
+        tokio::spawn(Task::new(Arc::clone(&shared), calls, submitted).run());
+        Ok(Self {
+            shared,
+            queue,
+            sessions: Sessions::default(),
+        })
+    }
+
+    pub(crate) fn range(&self) -> &ShardRange {
+        &self.shared.range
+    }
+
+    pub(crate) fn holds(&self, partition: u64) -> bool {
+        self.shared.holds(partition)
+    }
+
+    /// Whoever leads is told, as far as is known.
+    pub(crate) fn not_leader(&self) -> CallError {
+        self.shared
+            .context
+            .hints
+            .not_leader(self.leadership().leader)
+    }
+
+    /// Makes the task look at its alarms again: somebody parked.
+    pub(crate) fn nudge(&self) {
+        self.shared.parking.nudge();
+    }
+
+    pub(crate) fn group(&self) -> &Group {
+        &self.shared.group
+    }
+
+    pub(crate) fn parking(&self) -> &Arc<Parking> {
+        &self.shared.parking
+    }
+
+    pub(crate) fn leadership(&self) -> Leadership {
+        *self.shared.group.leadership().borrow()
+    }
+
+    pub(crate) fn published(&self) -> Published {
+        self.shared.parts.cell.published().borrow().clone()
+    }
+
+    /// The leadership held now, or who holds it.
+    pub(crate) fn leading(&self) -> Result<Leading, CallError> {
+        let leading = *self.shared.leading.read();
+        leading.ok_or_else(|| self.not_leader())
+    }
+
+    /// The term held now, if an entry of its own was applied in it.
+    pub(crate) fn proven_term(&self) -> Option<u64> {
+        let term = (*self.shared.leading.read())?.token.term();
+        (self.shared.proven_term.load(Ordering::Acquire) == term).then_some(term)
+    }
+
+    /// As in a term whose first entry is not applied yet.
+    #[cfg(test)]
+    pub(crate) fn forget_proof(&self) {
+        self.shared.proven_term.store(0, Ordering::Release);
+    }
+
+    /// How many hosts may be leased now, as far as is known.
+    pub(crate) fn ready_hosts(&self, leading: &Leading) -> u64 {
+        ready_hosts(
+            &self.published(),
+            &leading.clock,
+            self.shared.context.clocks.now(),
+        )
+    }
+
+    /// Sends a command through the log. The answer proves leadership: its entry was proposed after the call began.
+    ///
+    /// # Errors
+    ///
+    /// Not the leader, too much waits, or the outcome is unknown.
+    pub(crate) async fn submit(&self, body: Body) -> Result<Answer, CallError> {
+        self.leading()?;
+        let command = Command { body: Some(body) };
+        let size_bytes = command.encoded_len();
+        let permits = u32::try_from(size_bytes).unwrap_or(u32::MAX);
+        let bytes = Arc::clone(&self.shared.context.waiting_bytes)
+            .try_acquire_many_owned(permits)
+            .map_err(|_| {
+                self.shared.context.metrics.overloads.inc();
+                overloaded(
+                    "waiting_size_bytes",
+                    size_bytes as u64,
+                    WAITING_SIZE_BYTES as u64,
+                )
+            })?;
+        let (answer, receiver) = oneshot::channel();
+        self.queue
+            .try_send(Call {
+                command,
+                size_bytes,
+                answer,
+                bytes,
+            })
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => {
+                    self.shared.context.metrics.overloads.inc();
+                    overloaded(
+                        "waiting_calls",
+                        WAITING_CALLS as u64 + 1,
+                        WAITING_CALLS as u64,
+                    )
+                }
+                mpsc::error::TrySendError::Closed(_) => unavailable("the shard is stopping"),
+            })?;
+        match tokio::time::timeout(Duration::from_millis(COMMIT_TIMEOUT_MS), receiver).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(unavailable("the shard is stopping; the outcome is unknown")),
+            Err(_) => Err(unavailable("no commit in time; the outcome is unknown")),
+        }
+    }
+
+    /// Proves leadership after a read; calls at the same moment share a round. Returns the applied index.
+    pub(crate) async fn confirm(&self) -> Result<u64, CallError> {
+        let limit = Duration::from_millis(COMMIT_TIMEOUT_MS);
+        match tokio::time::timeout(limit, self.shared.group.confirm_leadership()).await {
+            Ok(result) => result.map_err(|error| self.shared.context.hints.read_error(&error)),
+            Err(_) => Err(unavailable("no proof of leadership in time")),
+        }
+    }
+
+    /// Runs a read that blocks on a thread made for that, as many at once as the node allows.
+    pub(crate) async fn blocking<R: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Shared) -> R + Send + 'static,
+    ) -> Result<R, CallError> {
+        let shared = Arc::clone(&self.shared);
+        let permit = Arc::clone(&shared.context.blocking).acquire_owned().await;
+        let permit = permit.map_err(|_| unavailable("stopping"))?;
+        let run = move || {
+            let _permit = permit;
+            read(&shared)
+        };
+        tokio::task::spawn_blocking(run)
+            .await
+            .map_err(|error| unavailable(format!("a read failed: {error}")))
+    }
+
+    /// Looks at the machine with its rows and applied index.
+    pub(crate) async fn look<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Machine, &StateRows, u64) -> R + Send + 'static,
+    ) -> Result<R, CallError> {
+        self.blocking(move |shared| {
+            let parts = &shared.parts;
+            let rows = StateRows::new(parts.db.clone(), Arc::clone(&parts.filter), parts.shard);
+            let longest = Duration::from_millis(COMMIT_TIMEOUT_MS);
+            parts.cell.look(longest, |machine, index| {
+                // Before its first entry an instance knows no index; the log does.
+                let index = if index == 0 {
+                    shared.group.status().applied_index
+                } else {
+                    index
+                };
+                look(machine, &rows, index)
+            })
+        })
+        .await?
+        .map_err(cell_error)
+    }
+}
+
+impl Shared {
+    /// Whether the shard owns a partition hash.
+    pub(crate) fn holds(&self, partition: u64) -> bool {
+        (self.range.first..=self.range.last).contains(&partition)
+    }
+
+    /// Which of the links' rows are in `seen`: the filter first, then RocksDB for what it cannot rule out.
+    ///
+    /// A shard's range does not change while it is open, so range and rows are of one view.
+    pub(crate) fn known(&self, keys: &[Vec<u8>]) -> Result<Vec<bool>, CallError> {
+        let mut known = self.context.filter.may_hold(self.range.shard, keys);
+        let asked: Vec<usize> = (0..keys.len()).filter(|index| known[*index]).collect();
+        let wanted: Vec<&[u8]> = asked.iter().map(|index| keys[*index].as_slice()).collect();
+        let found = self
+            .parts
+            .db
+            .multi_get(&wanted)
+            .map_err(|error| state_error(&error))?;
+        let valid = self.context.filter.is_valid(self.range.shard);
+        self.context.metrics.filter(
+            keys.len(),
+            asked.len(),
+            found.iter().filter(|row| row.is_none()).count(),
+            valid,
+        );
+        for (index, row) in asked.into_iter().zip(found) {
+            known[index] = row.is_some();
+        }
+        Ok(known)
+    }
+}

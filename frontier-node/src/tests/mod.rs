@@ -1,0 +1,10 @@
+//! Whole nodes in temporary directories, through `client::Frontier`.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod contract;
+mod disk;
+mod known;
+mod polls;
+mod restart;
+mod servers;
+mod support;
