@@ -13,8 +13,8 @@ pub const MAX_OUTSTANDING_BYTES: usize = 64 * 1024 * 1024;
 /// Reads that may wait for the same proof of leadership.
 pub const MAX_WAITING_READS: usize = 16_384;
 
-/// Entries of one group kept in memory behind what was already written, in bytes.
-pub const TAIL_CACHE_BYTES: usize = 8 * 1024 * 1024;
+/// Newest entries of one group kept in memory after they were written, in bytes. Every group has its own.
+pub const TAIL_CACHE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Most bytes that one fsync of the log covers; more waits for the next.
 pub const MAX_LOG_BATCH_BYTES: usize = 16 * 1024 * 1024;

@@ -14,11 +14,12 @@ pub(crate) fn open_db(options: &Options, dir: &Path) -> Result<DB, OpenError> {
 fn open_error(dir: &Path, error: &rocksdb::Error) -> OpenError {
     let dir = dir.to_owned();
     let reason = error.to_string();
-    if reason.contains("lock ") || reason.contains("LOCK") {
+    // RocksDB has no kind for this; the words are those of another process, and of this one.
+    if reason.contains("While lock file") || reason.contains("lock hold by current process") {
         return OpenError::Locked { dir };
     }
     match error.kind() {
-        ErrorKind::Corruption | ErrorKind::InvalidArgument => OpenError::Corrupt { dir, reason },
+        ErrorKind::Corruption => OpenError::Corrupt { dir, reason },
         _ => OpenError::Io { dir, reason },
     }
 }

@@ -8,7 +8,7 @@ use futures::StreamExt;
 
 use super::support::{Hook, Node, count, leader_of, leads, options, propose, start_node, until};
 use crate::testing::LocalNetwork;
-use crate::{DiskStep, EngineOptions, KeyRange, TransportError};
+use crate::{CallKind, DiskStep, EngineOptions, KeyRange, TransportError};
 
 fn purging(dir: &std::path::Path, node_id: u64) -> EngineOptions {
     EngineOptions {
@@ -154,6 +154,18 @@ async fn malformed_snapshots_are_refused() {
         assert!(
             matches!(refused, Err(TransportError::Malformed(_))),
             "{refused:?}"
+        );
+    }
+    for kind in [
+        CallKind::Vote,
+        CallKind::PreVote,
+        CallKind::TransferLeader,
+        CallKind::Heartbeat,
+    ] {
+        let refused = engine.receive_call(7, kind, b"garbage").await;
+        assert!(
+            matches!(refused, Err(TransportError::Malformed(_))),
+            "{kind:?}: {refused:?}"
         );
     }
     let unknown = engine
