@@ -10,6 +10,9 @@ use crate::config::FetcherConfig;
 use crate::dns::{Dns, DnsError, NameSource};
 use crate::testing::{Rig, ScriptedNames, Server, html};
 
+/// One answer of a script.
+type Scripted = Result<&'static [&'static str], DnsError>;
+
 /// A rig without overrides whose names are scripted. `open` opens loopback.
 fn rig(names: &Arc<ScriptedNames>, open: bool) -> Rig {
     let config = if open {
@@ -121,7 +124,7 @@ async fn mixed_answers() {
 /// case I7, case I8, case I10: each failure has its own code; the host is not touched by any.
 #[tokio::test]
 async fn failures_of_names() {
-    let cases: [(Result<&[&str], DnsError>, Code, &str); 5] = [
+    let cases: [(Scripted, Code, &str); 5] = [
         (Err(DnsError::NotFound), Code::DnsNotFound, "dns_not_found"),
         (Ok(&[]), Code::DnsNotFound, "dns_not_found"),
         (Err(DnsError::Failed), Code::NetworkError, "dns_failure"),

@@ -1,5 +1,6 @@
 //! A page store in memory, which can be full or break.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use page_store::{Capture, Digest, UnmodifiedCapture};
@@ -12,6 +13,7 @@ use crate::pages::{Pages, StoreError, StoredPage};
 pub(crate) struct MemoryPages {
     pub(crate) captures: Mutex<Vec<Capture>>,
     pub(crate) unmodified: Mutex<Vec<UnmodifiedCapture>>,
+    digests: Mutex<HashSet<[u8; 32]>>,
     pub(crate) full: AtomicBool,
     pub(crate) panics: AtomicBool,
 }
@@ -24,11 +26,8 @@ impl Pages for MemoryPages {
             return Err(StoreError::Unavailable("no space left".to_owned()));
         }
         let digest = Digest::of(&capture.payload);
-        let mut captures = self.captures.lock();
-        let duplicate = captures
-            .iter()
-            .any(|other| Digest::of(&other.payload) == digest);
-        captures.push(capture);
+        let duplicate = !self.digests.lock().insert(digest.0);
+        self.captures.lock().push(capture);
         Ok(StoredPage {
             digest,
             stores: vec![3],
