@@ -9,7 +9,7 @@
 //! | `cycle.rs` | **one page lease's life, top to bottom**; `reading.rs` its body, `outgoing.rs` its links |
 //! | `robots_cycle.rs`, `errand_cycle.rs`, `robots_fetch.rs` | robots.txt, by its own host's lease and on another's behalf |
 //! | `fetcher.rs`, `pool.rs`, `leaser.rs`, `balance.rs` | start and stop, slots, lease calls, where capacity goes |
-//! | `held.rs`, `report.rs`, `outcome.rs` | a lease in our hands, its end on its way, which end it is |
+//! | `held.rs`, `report.rs` (`report_item.rs`), `outcome.rs` | a lease in our hands, its end on its way, which end it is |
 //! | `deadline.rs`, `contact.rs` | until when a host may be contacted, and how it was |
 //! | `http/`, `decode/` | one GET within deadlines and caps; content codings undone while streaming |
 //! | `dns/`, `addresses.rs` | names to addresses, and which of those may be connected to |
@@ -50,6 +50,7 @@ mod pool;
 mod reading;
 mod redirect;
 mod report;
+mod report_item;
 mod retry_after;
 mod robots_cache;
 mod robots_cycle;

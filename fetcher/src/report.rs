@@ -10,30 +10,20 @@ use std::time::Duration;
 use client::{CallError, Frontier};
 use parking_lot::Mutex;
 use pb::report_result::Code;
-use prost::Message;
 use proto::frontier_v1 as pb;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::contact::Contact;
 use crate::deadline::BootInstant;
 use crate::held::Held;
-use crate::limits::{MAX_REPORT_CALL_BYTES, MAX_REPORTS_A_CALL, REPORT_GRACE_MS, RETRY_PAUSE_MS};
+use crate::limits::{MAX_REPORTS_A_CALL, REPORT_GRACE_MS, RETRY_PAUSE_MS};
 use crate::links::Links;
 use crate::metrics::Metrics;
 use crate::outcome::End;
-
-/// The end of one lease, on its way.
-struct Item {
-    held: Held,
-    contact: Contact,
-    end: End,
-    /// Dropped when the item is: whoever waits hears that it is over.
-    _done: oneshot::Sender<()>,
-    _pending: Pending,
-}
+use crate::report_item::{Item, batches};
 
 /// Counts items on their way.
-struct Pending(Arc<Reporter>);
+pub(crate) struct Pending(Arc<Reporter>);
 
 impl Drop for Pending {
     fn drop(&mut self) {
@@ -157,6 +147,8 @@ impl Reporter {
                     tracing::error!(shard, index, reason, "a report was refused as malformed");
                     self.metrics.reports_failed.increment();
                     batch.swap_remove((index as usize).min(batch.len() - 1));
+                    // The rest has not been tried yet: no reason to wait.
+                    pause_ms = RETRY_PAUSE_MS.0;
                 }
                 Err(error) if error.is_retryable() => {
                     if let CallError::Unavailable { retry_after_ms, .. }
@@ -192,7 +184,7 @@ impl Reporter {
             .iter()
             .any(|item| matches!(item.end, End::Report { .. }))
         {
-            let items = batch.iter().filter_map(|item| report(item, now)).collect();
+            let items = batch.iter().filter_map(|item| item.report(now)).collect();
             return self
                 .frontier
                 .report(pb::ReportRequest { shard, items })
@@ -285,57 +277,5 @@ async fn serve(reporter: Weak<Reporter>, shard: u64, mut queue: mpsc::UnboundedR
             return;
         };
         reporter.call(shard, std::mem::take(&mut items)).await;
-    }
-}
-
-fn report(item: &Item, now: BootInstant) -> Option<pb::Report> {
-    let End::Report {
-        outcome,
-        undelivered,
-    } = &item.end
-    else {
-        return None;
-    };
-    Some(pb::Report {
-        key: Some(item.held.key),
-        token: item.held.token,
-        contact: Some(item.contact.to_wire(now)),
-        outcome: Some(outcome.clone()),
-        undelivered: undelivered.clone(),
-    })
-}
-
-/// Splits by the bytes of a call: robots bodies and undelivered links can be large.
-fn batches(items: Vec<Item>) -> Vec<Vec<Item>> {
-    let mut batches: Vec<Vec<Item>> = Vec::new();
-    let mut size = 0;
-    for item in items {
-        let item_size = size_of_end(&item.end);
-        match batches.last_mut() {
-            Some(batch) if size + item_size <= MAX_REPORT_CALL_BYTES => batch.push(item),
-            _ => {
-                batches.push(vec![item]);
-                size = 0;
-            }
-        }
-        size += item_size;
-    }
-    batches
-}
-
-fn size_of_end(end: &End) -> usize {
-    match end {
-        End::Release => 64,
-        End::Report {
-            outcome,
-            undelivered,
-        } => {
-            let outcome_size = match outcome {
-                pb::report::Outcome::Page(page) => page.encoded_len(),
-                pb::report::Outcome::Robots(robots) => robots.encoded_len(),
-                pb::report::Outcome::Errand(errand) => errand.encoded_len(),
-            };
-            outcome_size + undelivered.iter().map(Message::encoded_len).sum::<usize>() + 128
-        }
     }
 }

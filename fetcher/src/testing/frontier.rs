@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use client::{CallError, Frontier, Offered};
 use parking_lot::Mutex;
 use pb::discover_item::Item;
+use pb::report_result::Code;
 use proto::frontier_v1 as pb;
 use tokio::sync::Notify;
 use urlkey::{SuffixList, partition_hash};
@@ -31,7 +32,8 @@ pub(crate) struct FakeFrontier {
     pub(crate) unreachable: AtomicBool,
     /// What every offered item is answered with; known unless set.
     pub(crate) refuse: Mutex<Option<String>>,
-    /// What `remaining_ms` of every lease is when not set in the script.
+    /// What the next reports are answered with, in turn; closed when there is nothing left.
+    pub(crate) codes: Mutex<VecDeque<Code>>,
     pub(crate) changed: Notify,
 }
 
@@ -75,15 +77,17 @@ impl FakeFrontier {
         }
     }
 
-    fn closed(&self, count: usize) -> Vec<pb::ReportResult> {
+    fn answers_for(&self, count: usize) -> Vec<pb::ReportResult> {
         self.changed.notify_waiters();
-        vec![
-            pb::ReportResult {
-                code: pb::report_result::Code::Closed.into(),
-                reason: String::new()
-            };
-            count
-        ]
+        let mut codes = self.codes.lock();
+        let next = || codes.pop_front().unwrap_or(Code::Closed);
+        std::iter::repeat_with(next)
+            .take(count)
+            .map(|code| pb::ReportResult {
+                code: code.into(),
+                reason: "scripted".to_owned(),
+            })
+            .collect()
     }
 }
 
@@ -150,7 +154,7 @@ impl Frontier for FakeFrontier {
         let count = request.items.len();
         self.reports.lock().extend(request.items);
         Ok(pb::ReportResponse {
-            results: self.closed(count),
+            results: self.answers_for(count),
         })
     }
 
@@ -158,7 +162,7 @@ impl Frontier for FakeFrontier {
         let count = request.items.len();
         self.releases.lock().extend(request.items);
         Ok(pb::ReleaseResponse {
-            results: self.closed(count),
+            results: self.answers_for(count),
         })
     }
 
@@ -212,14 +216,14 @@ impl Links for FakeFrontier {
                 undelivered: items,
             };
         }
-        use pb::discover_result::Code;
+        use pb::discover_result::Code as Offer;
         let result = match &*self.refuse.lock() {
             Some(reason) => pb::DiscoverResult {
-                code: Code::Refused.into(),
+                code: Offer::Refused.into(),
                 reason: reason.clone(),
             },
             None => pb::DiscoverResult {
-                code: Code::New.into(),
+                code: Offer::New.into(),
                 reason: String::new(),
             },
         };

@@ -55,10 +55,10 @@ impl Rig {
     pub(crate) fn config() -> FetcherConfig {
         let mut config = FetcherConfig::default();
         config.http.allow_net = vec!["127.0.0.0/8".parse().unwrap()];
-        config.http.connect_timeout_ms = 3_000;
-        config.http.first_byte_timeout_ms = 700;
-        config.http.idle_timeout_ms = 700;
-        config.http.fetch_timeout_ms = 5_000;
+        config.http.connect_timeout_ms = 10_000;
+        config.http.first_byte_timeout_ms = 2_000;
+        config.http.idle_timeout_ms = 2_000;
+        config.http.fetch_timeout_ms = 20_000;
         config.shutdown_ms = 4_000;
         config
     }
