@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{fakeweb, inspect, plan};
+use crate::{crawl, demo, fakeweb, get, inspect, plan};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -16,8 +16,14 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Crawl politely in one process; run again on the same directory to go on.
+    Crawl(Box<crawl::Args>),
+    /// Crawl a fake web on this machine, kill the crawl, resume it, and judge it by what the web saw.
+    Demo(demo::Args),
     /// Serve a deterministic fake web on loopback that logs each arrival.
     Fakeweb(fakeweb::Args),
+    /// Write a stored payload to stdout, by digest or URL.
+    Get(get::Args),
     /// Show how a URL or a robots.txt is understood.
     Inspect(inspect::Args),
     /// Size a crawl: rates, memory, disk, boxes.
@@ -28,7 +34,10 @@ impl Cli {
     /// Runs the chosen subcommand.
     pub fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
+            Command::Crawl(args) => crawl::run(&args),
+            Command::Demo(args) => demo::run(&args),
             Command::Fakeweb(args) => fakeweb::run(&args),
+            Command::Get(args) => get::run(&args),
             Command::Inspect(args) => inspect::run(args),
             Command::Plan(args) => plan::run(&args),
         }

@@ -1,5 +1,6 @@
 //! `escapement inspect`: one line in, one JSON object out, for scripts and for curious people.
 
+mod crawl;
 mod robots;
 mod url;
 
@@ -21,6 +22,8 @@ pub struct Args {
 /// What to look at.
 #[derive(Debug, Subcommand)]
 enum What {
+    /// Every URL of a crawl with its state and outcome.
+    Crawl(crawl::Args),
     /// Canonical form, host, site, partition hash and fingerprint of URLs.
     Url(url::Args),
     /// Whether a robots.txt lets an agent fetch a URL, and by which rule.
@@ -30,6 +33,7 @@ enum What {
 /// Runs `inspect`.
 pub fn run(args: Args) -> Result<ExitCode, CommandError> {
     match args.what {
+        What::Crawl(args) => crawl::run(&args),
         What::Url(args) => url::run(&args),
         What::Robots(args) => robots::run(&args),
     }
