@@ -3,6 +3,12 @@
 //! SIGKILL alone proves little, since the kernel keeps what was written. Here a process is stopped before one of its
 //! system calls, then every byte not synced and every name whose directory was not synced is taken away.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod cases;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod crawl;
 mod cut;
 mod journal;
 mod library;

@@ -1,0 +1,40 @@
+//! The command line under test, as a process.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The `escapement` that was built with these tests (`cargo build --workspace` comes first).
+pub fn escapement() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let program = tests.parent().unwrap().parent().unwrap().join("escapement");
+    assert!(program.exists(), "build the workspace first: {} is missing", program.display());
+    program
+}
+
+/// Runs it to its end.
+pub fn run(args: &[&str]) -> Output {
+    Command::new(escapement()).args(args).output().unwrap()
+}
+
+/// What it wrote to stderr.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The JSON object on the last line of stdout.
+pub fn last_json(output: &Output) -> serde_json::Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {last:?}; stderr: {}", stderr(output)))
+}
+
+/// A crawl of a fake web with short waits, so that a test ends soon.
+pub fn crawl_command(seed_url: &str, web: std::net::SocketAddr, out: &Path) -> Command {
+    let mut command = Command::new(escapement());
+    command
+        .args(["crawl", seed_url, "--scope", "any", "--json", "--allow-net", "127.0.0.0/8"])
+        .args(["--resolve", &format!("*={web}"), "--delay", "100ms", "--lease-ttl", "6s", "--fetch-timeout", "3s"])
+        .args(["--back-off", "500ms", "--attempts", "2", "--patience", "3s", "--out"])
+        .arg(out);
+    command
+}
