@@ -42,7 +42,7 @@ async fn the_name_is_the_urls() {
     let server = TlsServer::start("a.example", Alpn::Silent, html("x"));
     let (_, ran) = fetch(&server, "https://a.example/x").await;
     assert_eq!(ran.code(), (Code::Stored, ""));
-    assert_eq!(server.names(), [Some("a.example".to_owned())]);
+    assert_eq!(server.names(1).await, [Some("a.example".to_owned())]);
     // case G19: no ALPN, no HTTP/2.
     assert!(server.requests()[0].starts_with(b"GET /x HTTP/1.1\r\n"));
     let (_, ran) = fetch(&server, "https://a.example:8443/x").await;
@@ -57,7 +57,7 @@ async fn certificates_must_match() {
     let (_, ran) = fetch(&server, "https://www.e.example/").await;
     assert_eq!(ran.code(), (Code::NetworkError, "tls_certificate"));
     assert!(!ran.wire().nothing_written);
-    assert_eq!(server.names(), [Some("www.e.example".to_owned())]);
+    assert_eq!(server.names(1).await, [Some("www.e.example".to_owned())]);
     assert!(server.requests().is_empty());
     // Nor is one that nobody vouches for accepted.
     let ran = rig(server.addr, &[]).page("https://e.example/").await;

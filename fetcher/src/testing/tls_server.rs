@@ -70,8 +70,11 @@ impl TlsServer {
         }
     }
 
-    /// The name in each handshake.
-    pub(crate) fn names(&self) -> Vec<Option<String>> {
+    /// The name in each handshake, once there are so many: the thread may still be at it when the client has given up.
+    pub(crate) async fn names(&self, count: usize) -> Vec<Option<String>> {
+        while self.names.lock().len() < count {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
         self.names.lock().clone()
     }
 
