@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{crawl, demo, fakeweb, get, inspect, plan};
+use crate::{bench, crawl, demo, fakeweb, get, inspect, plan};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -16,6 +16,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Measure what the design promises, each figure with a floor of the same run.
+    Bench(Box<bench::Args>),
     /// Crawl politely in one process; run again on the same directory to go on.
     Crawl(Box<crawl::Args>),
     /// Crawl a fake web on this machine, kill the crawl, resume it, and judge it by what the web saw.
@@ -34,6 +36,7 @@ impl Cli {
     /// Runs the chosen subcommand.
     pub fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
+            Command::Bench(args) => bench::run(&args),
             Command::Crawl(args) => crawl::run(&args),
             Command::Demo(args) => demo::run(&args),
             Command::Fakeweb(args) => fakeweb::run(&args),

@@ -1,5 +1,6 @@
 //! `escapement`: the command line. One subcommand a folder or file.
 
+mod bench;
 mod cli;
 mod crawl;
 mod demo;

@@ -1,0 +1,233 @@
+//! `escapement bench`: figures that the design promises, each with a floor measured in the same run.
+//!
+//! A machine's speed varies twofold from hour to hour, so a figure alone says little; its floor is the least that any
+//! implementation must do, done as directly as possible right after it on the same disk and cores.
+//!
+//! | file | what |
+//! |---|---|
+//! | `n1`, `n2` | new URLs taken, known URLs dropped (`offering` is their load) |
+//! | `n3` | leases and reports (`pairs` is the load, `open_loop` the latency) |
+//! | `n5` | the seen set: bytes on disk, bits in memory |
+//! | `n6` | memory of active hosts, and the cost of a lease as their number grows |
+//! | `n7` | pages: fetched, stored, reported (`bare_loop` is the floor, `web` the fake web) |
+//! | `node` | a real node, its gRPC server and clients |
+//! | `model` | the machine alone over rows in a map: what a node's log and rows will hold, and ready-made shards |
+//! | `floor` | the same bytes straight to RocksDB |
+//! | `urls`, `rng` | what is offered |
+//! | `measure`, `outcome` | time, CPU, memory, percentiles; what is printed |
+
+mod bare_loop;
+mod floor;
+mod measure;
+mod model;
+mod n1;
+mod n2;
+mod n3;
+mod n5;
+mod n6;
+mod n7;
+mod node;
+mod offering;
+mod open_loop;
+mod outcome;
+mod pairs;
+mod prepared;
+mod rng;
+mod urls;
+mod web;
+
+use crate::output::CommandError;
+use outcome::Outcome;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tempfile::TempDir;
+
+/// Arguments of `bench`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    bench: Bench,
+    /// Print one JSON object as the last line.
+    #[arg(long, global = true)]
+    json: bool,
+    /// Where the files of a run go, in a directory of their own that is removed again; the system's temporary directory
+    /// by default. A disk of memory would make every sync free.
+    #[arg(long, global = true)]
+    dir: Option<PathBuf>,
+}
+
+/// Which figure.
+#[derive(Debug, clap::Subcommand)]
+enum Bench {
+    /// New URLs accepted a second over gRPC.
+    #[command(alias = "N1")]
+    N1(n1::Args),
+    /// Known URLs dropped a second over gRPC.
+    #[command(alias = "N2")]
+    N2(n2::Args),
+    /// Lease and report pairs a second, and the latency of a lease.
+    #[command(alias = "N3")]
+    N3(n3::Args),
+    /// The seen set: bytes a URL on disk, bits a URL in memory, new URLs that reach the disk.
+    #[command(alias = "N5")]
+    N5(n5::Args),
+    /// Memory of an active host, and how the cost of a lease grows.
+    #[command(alias = "N6")]
+    N6(n6::Args),
+    /// Pages a second and core: fetched, durable, reported.
+    #[command(alias = "N7")]
+    N7(n7::Args),
+}
+
+/// Runs one bench and prints its outcome.
+pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    let base = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let dir = TempDir::with_prefix_in("escapement-bench-", &base).map_err(|e| {
+        CommandError::io(format!("cannot make a directory in {}", base.display()), e)
+    })?;
+    let outcome = match &args.bench {
+        Bench::N1(args) => on_runtime(n1::run(args, dir.path()))?,
+        Bench::N2(args) => on_runtime(n2::run(args, dir.path()))?,
+        Bench::N3(args) => on_runtime(n3::run(args, dir.path()))?,
+        Bench::N5(args) => on_runtime(n5::run(args, dir.path()))?,
+        Bench::N6(args) => n6::run(args)?,
+        Bench::N7(args) => on_runtime(n7::run(args, dir.path()))?,
+    };
+    outcome.print(args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn on_runtime(
+    bench: impl Future<Output = Result<Outcome, CommandError>>,
+) -> Result<Outcome, CommandError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| CommandError::io("cannot start", e))?;
+    runtime.block_on(bench)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parse(words: &[&str]) -> Args {
+        Cli::try_parse_from([&["bench"], words].concat())
+            .unwrap()
+            .args
+    }
+
+    fn check(outcome: &Outcome, name: &str) {
+        assert_eq!(outcome.bench, name);
+        assert!(
+            outcome.figure > 0.0 && outcome.floor > 0.0 && outcome.ratio > 0.0,
+            "{outcome:?}"
+        );
+        assert!(
+            outcome.cpu_seconds > 0.0 && outcome.peak_memory_bytes > 0,
+            "{outcome:?}"
+        );
+    }
+
+    #[test]
+    fn the_flag_for_json_stands_on_either_side_of_the_name() {
+        for name in ["n1", "n2", "n3", "n5", "n6", "n7", "N1", "N7"] {
+            assert!(parse(&[name, "--json"]).json && parse(&["--json", name]).json);
+        }
+        assert!(Cli::try_parse_from(["bench", "n4"]).is_err());
+    }
+
+    #[test]
+    fn offers_are_measured_against_their_floor() {
+        let dir = tempfile::tempdir().unwrap();
+        let Bench::N1(n1) = parse(&[
+            "n1",
+            "--seconds",
+            "1",
+            "--writers",
+            "2",
+            "--floor-urls",
+            "2000",
+        ])
+        .bench
+        else {
+            unreachable!()
+        };
+        let outcome = on_runtime(n1::run(&n1, &dir.path().join("n1"))).unwrap();
+        check(&outcome, "n1");
+        assert_eq!(outcome.detail["run"]["known"], 0);
+        let words = [
+            "n2",
+            "--seconds",
+            "1",
+            "--writers",
+            "2",
+            "--known-urls",
+            "2000",
+            "--floor-calls",
+            "20",
+        ];
+        let Bench::N2(n2) = parse(&words).bench else {
+            unreachable!()
+        };
+        let outcome = on_runtime(n2::run(&n2, &dir.path().join("n2"))).unwrap();
+        check(&outcome, "n2");
+        assert!(
+            outcome.detail["run"]["new"].as_u64() > Some(0) && outcome.detail["run"]["other"] == 0
+        );
+    }
+
+    #[test]
+    fn pairs_are_measured_saturated_and_at_a_rate() {
+        let dir = tempfile::tempdir().unwrap();
+        let words = [
+            "n3",
+            "--seconds",
+            "1",
+            "--hosts",
+            "20000",
+            "--sessions",
+            "4",
+            "--batch",
+            "4",
+            "--rate",
+            "100",
+        ];
+        let more = ["--open-loop-seconds", "1", "--floor-pairs", "500"];
+        let Bench::N3(n3) = parse(&[&words[..], &more].concat()).bench else {
+            unreachable!()
+        };
+        let outcome = on_runtime(n3::run(&n3, dir.path())).unwrap();
+        check(&outcome, "n3");
+        assert_eq!(outcome.detail["open_loop"]["pairs"], 100);
+    }
+
+    #[test]
+    fn memory_and_disk_are_measured() {
+        let dir = tempfile::tempdir().unwrap();
+        let Bench::N5(n5) = parse(&[
+            "n5", "--urls", "200000", "--sites", "2000", "--probes", "5000",
+        ])
+        .bench
+        else {
+            unreachable!()
+        };
+        let outcome = on_runtime(n5::run(&n5, dir.path())).unwrap();
+        check(&outcome, "n5");
+        assert_eq!(outcome.detail["new_urls_offered"], 5_000);
+        let Bench::N6(n6) = parse(&["n6", "--hosts", "1000,50000", "--pairs", "400"]).bench else {
+            unreachable!()
+        };
+        let outcome = n6::run(&n6).unwrap();
+        check(&outcome, "n6");
+        assert_eq!(outcome.detail["costs"][1]["hosts"], 50_000);
+    }
+}

@@ -1,0 +1,163 @@
+//! N3: lease and report pairs a second, saturated; the latency of a lease at a fixed rate.
+
+use super::floor::{self, Job};
+use super::node::BenchNode;
+use super::outcome::{About, Outcome, rounded};
+use super::prepared::{self, Prepared};
+use super::urls::Hosts;
+use super::{open_loop, pairs};
+use crate::output::CommandError;
+use serde_json::json;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const ABOUT: About = About {
+    bench: "n3",
+    what: "lease and report pairs over gRPC, one replica, every host ready",
+    unit: "pairs/s",
+    floor_is: "the log and row bytes of the same lease and report calls straight to RocksDB, as many writers as \
+               sessions, syncs shared",
+    reach: ">= 20000 saturated (3 replicas); lease p99 < 50 ms at 2000/s open loop",
+};
+
+/// Arguments of `n3`.
+#[derive(Debug, Clone, clap::Args, serde::Serialize)]
+pub struct Args {
+    /// Hosts, all with robots allowed, ready at once, one millisecond between contacts: politeness is not what is measured.
+    #[arg(long, default_value_t = 250_000)]
+    pub hosts: u32,
+    /// Hosts of a site.
+    #[arg(long, default_value_t = 2)]
+    pub hosts_per_site: u32,
+    /// URLs queued on each host.
+    #[arg(long, default_value_t = 2)]
+    pub urls_per_host: u32,
+    /// Measured time of the saturated phase, s.
+    #[arg(long, default_value_t = 10)]
+    pub seconds: u64,
+    /// Fetchers' sessions at once in that phase.
+    #[arg(long, default_value_t = 32)]
+    pub sessions: u64,
+    /// Leases of a call in that phase, at most 256.
+    #[arg(long, default_value_t = 32)]
+    pub batch: u32,
+    /// Pairs a second of the open loop, one lease a call.
+    #[arg(long, default_value_t = 2_000)]
+    pub rate: u64,
+    /// Time of the open loop, s.
+    #[arg(long, default_value_t = 10)]
+    pub open_loop_seconds: u64,
+    /// Shards of the node.
+    #[arg(long, default_value_t = 2)]
+    pub shards: u64,
+    /// Pairs of the floor.
+    #[arg(long, default_value_t = 150_000)]
+    pub floor_pairs: u64,
+}
+
+/// Runs N3.
+pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
+    let (node_dir, floor_dir) = (dir.join("node"), dir.join("floor"));
+    let urls = u64::from(args.hosts) * u64::from(args.urls_per_host);
+    let loading = Instant::now();
+    BenchNode::open(&node_dir, args.shards, urls)
+        .await?
+        .close()
+        .await?;
+    let (for_load, load_dir) = (args.clone(), node_dir.clone());
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut shards = prepare(&for_load)?;
+        let models: Vec<_> = shards.iter().map(|shard| &shard.model).collect();
+        let rows = prepared::load(&load_dir, &models)?;
+        Ok::<_, CommandError>((rows, jobs(&mut shards, &for_load)?))
+    });
+    let (rows, jobs) = loaded
+        .await
+        .map_err(|e| CommandError::of("loading failed", e))??;
+    let load_seconds = loading.elapsed().as_secs_f64();
+    let opening = Instant::now();
+    let node = BenchNode::open(&node_dir, args.shards, urls).await?;
+    let open_seconds = opening.elapsed().as_secs_f64();
+    node.wait_for_filter().await;
+    let times = (Duration::from_secs(1), Duration::from_secs(args.seconds));
+    let saturated =
+        pairs::saturate(&node, args.sessions.max(1), args.batch.clamp(1, 256), times).await?;
+    let open = open_loop::run(
+        &node,
+        args.rate.max(1),
+        Duration::from_secs(args.open_loop_seconds),
+    )
+    .await?;
+    let queued = node.status().await?.queued;
+    node.close().await?;
+    let writers = args.sessions.max(1) as usize;
+    let floor = tokio::task::spawn_blocking(move || floor::run(&floor_dir, &jobs, &[], writers));
+    let floor = floor
+        .await
+        .map_err(|e| CommandError::of("the floor failed", e))??;
+    let figure = saturated.pairs as f64 / saturated.measured.seconds;
+    let detail = json!({
+        "saturated": saturated.detail(),
+        "open_loop": open,
+        "floor": floor.detail(),
+        "a_cpu_second": floor.by_cpu(saturated.pairs, &saturated.measured),
+        "loaded_rows": rows,
+        "load_seconds": rounded(load_seconds),
+        "open_seconds": rounded(open_seconds),
+        "queued_at_the_end": queued,
+    });
+    Outcome::new(
+        ABOUT,
+        (figure, floor.per_second),
+        &saturated.measured,
+        args,
+        detail,
+    )
+}
+
+/// The shards with their hosts, made at the same time.
+fn prepare(args: &Args) -> Result<Vec<Prepared>, CommandError> {
+    let hosts = Hosts::new(
+        args.hosts,
+        args.hosts / args.hosts_per_site.max(1),
+        args.shards,
+    );
+    let made = |(range, owned): (&frontier_node::ShardRange, &Vec<super::urls::Host>)| {
+        Prepared::new(*range, owned, args.urls_per_host)
+    };
+    std::thread::scope(|scope| {
+        let shards: Vec<_> = hosts
+            .ranges
+            .iter()
+            .zip(&hosts.by_shard)
+            .map(|shard| scope.spawn(move || made(shard)))
+            .collect();
+        let joined = shards.into_iter().map(|shard| shard.join());
+        joined
+            .map(|shard| {
+                shard.unwrap_or_else(|_| Err(CommandError::Message("loading panicked".to_owned())))
+            })
+            .collect()
+    })
+}
+
+/// What lease and report calls cost these shards, taking turns.
+fn jobs(shards: &mut [Prepared], args: &Args) -> Result<Vec<Job>, CommandError> {
+    let (mut jobs, mut pairs, mut idle) = (Vec::new(), 0, 0);
+    while pairs < args.floor_pairs && idle < shards.len() {
+        idle = 0;
+        for shard in shards.iter_mut() {
+            shard.model.now_ms += 1;
+            let (leases, cost) = shard.lease_counted(args.batch.clamp(1, 256) as usize)?;
+            if leases.is_empty() {
+                idle += 1;
+                continue;
+            }
+            jobs.push(Job::of(&cost, 0));
+            let (_, cost) = shard.model.apply_counted(prepared::report(&leases))?;
+            jobs.push(Job::of(&cost, leases.len() as u64));
+            pairs += leases.len() as u64;
+        }
+    }
+    Ok(jobs)
+}
