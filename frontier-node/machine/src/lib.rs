@@ -22,6 +22,7 @@ mod error;
 mod fixed_ln;
 mod hash;
 mod keys;
+pub mod invariants;
 pub mod limits;
 mod machine;
 mod overlay;
@@ -32,6 +33,9 @@ mod shard_id;
 mod state;
 mod step;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod model;
 #[cfg(test)]
 mod bench_tests;
 #[cfg(test)]

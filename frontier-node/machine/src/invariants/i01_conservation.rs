@@ -3,10 +3,7 @@
 //! Closes: an end that moves a URL and forgets one side of the books. A leak shows at the entry that made it, not as a crawl
 //! that never finishes. Only `removed` may exceed its rows: a removal that forgets deletes the row and keeps the count.
 
-use super::{
-    View, Violation,
-    violation::ensure,
-};
+use super::{View, Violation, violation::ensure};
 use crate::{command::lease::LeaseKind, keys::url::Stored};
 
 const NUMBER: &str = "I1";
@@ -14,9 +11,23 @@ const NUMBER: &str = "I1";
 pub(super) fn check(view: &View) -> Result<(), Violation> {
     let meta = &view.meta;
     let sum = meta.queued + meta.scheduled + meta.leased + meta.done + meta.removed + meta.refused;
-    ensure(meta.accepted == sum, NUMBER, || format!("accepted {} but the terms add up to {sum}: {meta:?}", meta.accepted))?;
-    let pages = view.leases.keys().filter(|(_, kind, _)| *kind == LeaseKind::Page as i32).count() as u64;
-    let ended = |state: Stored| view.urls.values().filter(|row| row.state == state as i32).count() as u64;
+    ensure(meta.accepted == sum, NUMBER, || {
+        format!(
+            "accepted {} but the terms add up to {sum}: {meta:?}",
+            meta.accepted
+        )
+    })?;
+    let pages = view
+        .leases
+        .keys()
+        .filter(|(_, kind, _)| *kind == LeaseKind::Page as i32)
+        .count() as u64;
+    let ended = |state: Stored| {
+        view.urls
+            .values()
+            .filter(|row| row.state == state as i32)
+            .count() as u64
+    };
     for (name, term, rows) in [
         ("queued", meta.queued, view.queue.len() as u64),
         ("scheduled", meta.scheduled, view.schedule.len() as u64),
@@ -24,8 +35,12 @@ pub(super) fn check(view: &View) -> Result<(), Violation> {
         ("done", meta.done, ended(Stored::Done)),
         ("refused", meta.refused, ended(Stored::Refused)),
     ] {
-        ensure(term == rows, NUMBER, || format!("{name} counts {term} and has {rows} rows"))?;
+        ensure(term == rows, NUMBER, || {
+            format!("{name} counts {term} and has {rows} rows")
+        })?;
     }
     let removed = ended(Stored::Removed);
-    ensure(meta.removed >= removed, NUMBER, || format!("removed counts {} and has {removed} rows", meta.removed))
+    ensure(meta.removed >= removed, NUMBER, || {
+        format!("removed counts {} and has {removed} rows", meta.removed)
+    })
 }

@@ -12,14 +12,23 @@ const NUMBER: &str = "I2";
 pub(super) fn check(view: &View) -> Result<(), Violation> {
     let mut places: BTreeMap<UrlKey, Vec<&'static str>> = BTreeMap::new();
     for queued in &view.queue {
-        places.entry((queued.host.0, queued.place.fingerprint)).or_default().push("queued");
+        places
+            .entry((queued.host.0, queued.place.fingerprint))
+            .or_default()
+            .push("queued");
     }
     for visit in &view.schedule {
-        places.entry((visit.host.0, visit.fingerprint)).or_default().push("scheduled");
+        places
+            .entry((visit.host.0, visit.fingerprint))
+            .or_default()
+            .push("scheduled");
     }
     for (partition, kind, fingerprint) in view.leases.keys() {
         if *kind == LeaseKind::Page as i32 {
-            places.entry((*partition, *fingerprint)).or_default().push("leased");
+            places
+                .entry((*partition, *fingerprint))
+                .or_default()
+                .push("leased");
         }
     }
     for (key, row) in &view.urls {
@@ -31,10 +40,14 @@ pub(super) fn check(view: &View) -> Result<(), Violation> {
         }
     }
     for (key, found) in &places {
-        ensure(found.len() == 1, NUMBER, || format!("URL {key:x?} is in {found:?}"))?;
+        ensure(found.len() == 1, NUMBER, || {
+            format!("URL {key:x?} is in {found:?}")
+        })?;
     }
     for key in &view.seen {
-        ensure(places.contains_key(key), NUMBER, || format!("URL {key:x?} was accepted and is nowhere"))?;
+        ensure(places.contains_key(key), NUMBER, || {
+            format!("URL {key:x?} was accepted and is nowhere")
+        })?;
     }
     Ok(())
 }

@@ -12,7 +12,9 @@ pub(super) fn check(view: &View) -> Result<(), Violation> {
     let mut hosts = BTreeMap::new();
     for (key, row) in &view.leases {
         let other = hosts.insert((key.0, row.host.as_str()), key);
-        ensure(other.is_none(), NUMBER, || format!("host {} has the leases {key:x?} and {other:x?}", row.host))?;
+        ensure(other.is_none(), NUMBER, || {
+            format!("host {} has the leases {key:x?} and {other:x?}", row.host)
+        })?;
     }
     Ok(())
 }

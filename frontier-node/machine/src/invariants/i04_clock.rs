@@ -9,13 +9,23 @@ const NUMBER: &str = "I4";
 
 pub(super) fn check(view: &View) -> Result<(), Violation> {
     for (key, lease) in &view.leases {
-        let Some(host) = view.hosts.get(&(key.0, lease.host.clone())) else { continue };
-        let clock = host.last_contact_ms.map_or(0, |contact| contact.saturating_add(lease.delay_ms));
+        let Some(host) = view.hosts.get(&(key.0, lease.host.clone())) else {
+            continue;
+        };
+        let clock = host
+            .last_contact_ms
+            .map_or(0, |contact| contact.saturating_add(lease.delay_ms));
         ensure(lease.granted_ms >= clock, NUMBER, || {
-            format!("host {}: lease {key:x?} granted at {} before {clock}", lease.host, lease.granted_ms)
+            format!(
+                "host {}: lease {key:x?} granted at {} before {clock}",
+                lease.host, lease.granted_ms
+            )
         })?;
         ensure(lease.granted_ms >= host.back_off_until_ms, NUMBER, || {
-            format!("host {}: lease {key:x?} granted at {} in back-off until {}", lease.host, lease.granted_ms, host.back_off_until_ms)
+            format!(
+                "host {}: lease {key:x?} granted at {} in back-off until {}",
+                lease.host, lease.granted_ms, host.back_off_until_ms
+            )
         })?;
     }
     Ok(())

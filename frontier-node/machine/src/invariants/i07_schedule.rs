@@ -15,10 +15,19 @@ pub(super) fn check(view: &View) -> Result<(), Violation> {
         *earliest = (*earliest).min(visit.due_unix_ms);
     }
     for (key, host) in &view.hosts {
-        let (count, earliest) = found.get(key).map_or((0, None), |(count, earliest)| (*count, Some(*earliest)));
-        ensure((host.scheduled, host.due_unix_ms) == (count, earliest), NUMBER, || {
-            format!("host {key:x?} says {} visits from {:?}, rows say {count} from {earliest:?}", host.scheduled, host.due_unix_ms)
-        })?;
+        let (count, earliest) = found
+            .get(key)
+            .map_or((0, None), |(count, earliest)| (*count, Some(*earliest)));
+        ensure(
+            (host.scheduled, host.due_unix_ms) == (count, earliest),
+            NUMBER,
+            || {
+                format!(
+                    "host {key:x?} says {} visits from {:?}, rows say {count} from {earliest:?}",
+                    host.scheduled, host.due_unix_ms
+                )
+            },
+        )?;
     }
     Ok(())
 }

@@ -11,11 +11,18 @@ const NUMBER: &str = "I14";
 pub(super) fn check(view: &View) -> Result<(), Violation> {
     for (key, host) in &view.hosts {
         let crawls: BTreeSet<_> = host.budgets.iter().map(|row| row.crawl).collect();
-        ensure(crawls.len() == host.budgets.len(), NUMBER, || format!("host {key:x?}: {:?}", host.budgets))?;
+        ensure(crawls.len() == host.budgets.len(), NUMBER, || {
+            format!("host {key:x?}: {:?}", host.budgets)
+        })?;
         for row in &host.budgets {
-            ensure(view.crawls.contains_key(&row.crawl), NUMBER, || format!("host {key:x?}: a budget of unknown crawl {}", row.crawl))?;
-            let wakes_late = row.wait_until_unix_ms == 0 || row.wait_until_unix_ms >= row.ends_unix_ms;
-            ensure(wakes_late, NUMBER, || format!("host {key:x?}: {row:?} wakes inside its cycle"))?;
+            ensure(view.crawls.contains_key(&row.crawl), NUMBER, || {
+                format!("host {key:x?}: a budget of unknown crawl {}", row.crawl)
+            })?;
+            let wakes_late =
+                row.wait_until_unix_ms == 0 || row.wait_until_unix_ms >= row.ends_unix_ms;
+            ensure(wakes_late, NUMBER, || {
+                format!("host {key:x?}: {row:?} wakes inside its cycle")
+            })?;
         }
     }
     Ok(())

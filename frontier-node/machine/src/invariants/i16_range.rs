@@ -16,9 +16,18 @@ pub(super) fn check(view: &View) -> Result<(), Violation> {
     let urls = view.urls.keys().map(|key| ("url", key.0));
     let outbox = view.outbox.keys().map(|key| ("outbox", key.0));
     let bodies = view.bodies.keys().map(|key| ("robots_body", key.0));
-    let all = hosts.chain(queue).chain(schedule).chain(leases).chain(seen).chain(urls).chain(outbox).chain(bodies);
+    let all = hosts
+        .chain(queue)
+        .chain(schedule)
+        .chain(leases)
+        .chain(seen)
+        .chain(urls)
+        .chain(outbox)
+        .chain(bodies);
     for (space, partition) in all {
-        ensure(range.contains(&partition), NUMBER, || format!("{space} row of partition {partition:x} outside {range:x?}"))?;
+        ensure(range.contains(&partition), NUMBER, || {
+            format!("{space} row of partition {partition:x} outside {range:x?}")
+        })?;
     }
     Ok(())
 }

@@ -15,19 +15,50 @@ const NUMBER: &str = "I18";
 ///
 /// The first part that differs, or rows that cannot be read.
 pub fn check(machine: &Machine, rows: &dyn Rows) -> Result<(), Violation> {
-    let broken = |what: String| Violation { number: NUMBER, what };
-    let rebuilt = Machine::rebuild(rows, machine.shard()).map_err(|error: MachineError| broken(error.to_string()))?;
+    let broken = |what: String| Violation {
+        number: NUMBER,
+        what,
+    };
+    let rebuilt = Machine::rebuild(rows, machine.shard())
+        .map_err(|error: MachineError| broken(error.to_string()))?;
     let rebuilt = rebuilt.ok_or_else(|| broken("the rows hold no such shard".into()))?;
     for (part, running, rebuilt) in [
-        ("meta", format!("{:?}", machine.meta), format!("{:?}", rebuilt.meta)),
-        ("crawls", format!("{:?}", machine.crawls), format!("{:?}", rebuilt.crawls)),
-        ("hosts", without_rest(format!("{:?}", machine.hosts)), without_rest(format!("{:?}", rebuilt.hosts))),
-        ("leases", format!("{:?}", machine.leases), format!("{:?}", rebuilt.leases)),
-        ("sessions", format!("{:?}", machine.sessions), format!("{:?}", rebuilt.sessions)),
-        ("order", without_empty(format!("{:?}", machine.index)), without_empty(format!("{:?}", rebuilt.index))),
+        (
+            "meta",
+            format!("{:?}", machine.meta),
+            format!("{:?}", rebuilt.meta),
+        ),
+        (
+            "crawls",
+            format!("{:?}", machine.crawls),
+            format!("{:?}", rebuilt.crawls),
+        ),
+        (
+            "hosts",
+            without_rest(format!("{:?}", machine.hosts)),
+            without_rest(format!("{:?}", rebuilt.hosts)),
+        ),
+        (
+            "leases",
+            format!("{:?}", machine.leases),
+            format!("{:?}", rebuilt.leases),
+        ),
+        (
+            "sessions",
+            format!("{:?}", machine.sessions),
+            format!("{:?}", rebuilt.sessions),
+        ),
+        (
+            "order",
+            without_empty(format!("{:?}", machine.index)),
+            without_empty(format!("{:?}", rebuilt.index)),
+        ),
     ] {
         if running != rebuilt {
-            return Err(broken(format!("{part}: {}", difference(&running, &rebuilt))));
+            return Err(broken(format!(
+                "{part}: {}",
+                difference(&running, &rebuilt)
+            )));
         }
     }
     Ok(())
@@ -35,14 +66,21 @@ pub fn check(machine: &Machine, rows: &dyn Rows) -> Result<(), Violation> {
 
 /// Hosts without what few have, when it says nothing.
 fn without_rest(hosts: String) -> String {
-    hosts.replace("Some(Rest { blocked_until_ms: 0, min_delay_ms: 0, budgets: [] })", "None")
+    hosts.replace(
+        "Some(Rest { blocked_until_ms: 0, min_delay_ms: 0, budgets: [] })",
+        "None",
+    )
 }
 
 /// The ordered sets without crawls of which nothing is left: a running machine keeps their empty sets, which means nothing.
 fn without_empty(mut sets: String) -> String {
     const EMPTY: &str = ": [{}, {}, {}, {}, {}, {}, {}, {}]";
     while let Some(at) = sets.find(EMPTY) {
-        let digits = sets[..at].chars().rev().take_while(char::is_ascii_digit).count();
+        let digits = sets[..at]
+            .chars()
+            .rev()
+            .take_while(char::is_ascii_digit)
+            .count();
         let mut range = at - digits..at + EMPTY.len();
         if sets[range.end..].starts_with(", ") {
             range.end += 2;
@@ -57,7 +95,16 @@ fn without_empty(mut sets: String) -> String {
 /// Both texts from shortly before they part.
 fn difference(left: &str, right: &str) -> String {
     const AROUND: usize = 120;
-    let same = left.chars().zip(right.chars()).take_while(|(left, right)| left == right).count();
-    let cut = |text: &str| text.chars().skip(same.saturating_sub(AROUND)).take(2 * AROUND).collect::<String>();
+    let same = left
+        .chars()
+        .zip(right.chars())
+        .take_while(|(left, right)| left == right)
+        .count();
+    let cut = |text: &str| {
+        text.chars()
+            .skip(same.saturating_sub(AROUND))
+            .take(2 * AROUND)
+            .collect::<String>()
+    };
     format!("running ..{}.. but rebuilt ..{}..", cut(left), cut(right))
 }

@@ -14,17 +14,35 @@ pub(super) fn check(before: &View, after: &View) -> Result<(), Violation> {
         ("token counter", old.token, new.token),
         ("outbox sequence", old.outbox_sequence, new.outbox_sequence),
         ("outbox in", old.outbox_in, new.outbox_in),
-        ("outbox delivered", old.outbox_delivered, new.outbox_delivered),
+        (
+            "outbox delivered",
+            old.outbox_delivered,
+            new.outbox_delivered,
+        ),
         ("accepted", old.accepted, new.accepted),
     ] {
-        ensure(old <= new, NUMBER, || format!("{name} went from {old} to {new}"))?;
+        ensure(old <= new, NUMBER, || {
+            format!("{name} went from {old} to {new}")
+        })?;
     }
     for (at, (old, new)) in old.counters.iter().zip(&new.counters).enumerate() {
-        ensure(old <= new, NUMBER, || format!("counter {at} went from {old} to {new}"))?;
+        ensure(old <= new, NUMBER, || {
+            format!("counter {at} went from {old} to {new}")
+        })?;
     }
-    for (name, old) in &before.sessions {
-        let newer = after.sessions.get(name).is_none_or(|new| new.number >= old.number);
-        ensure(newer, NUMBER, || format!("session {name:x?} went back from number {}", old.number))?;
+    // One entry may forget a session and make it anew.
+    for (name, old) in before
+        .sessions
+        .iter()
+        .filter(|(_, old)| old.expires_ms > new.now_ms)
+    {
+        let newer = after
+            .sessions
+            .get(name)
+            .is_none_or(|new| new.number >= old.number);
+        ensure(newer, NUMBER, || {
+            format!("session {name:x?} went back from number {}", old.number)
+        })?;
     }
     Ok(())
 }

@@ -9,14 +9,18 @@ const NUMBER: &str = "I21";
 
 pub(super) fn check(before: &View, after: &View) -> Result<(), Violation> {
     for (key, old) in &before.leases {
-        let Some(new) = after.leases.get(key) else { continue };
+        let Some(new) = after.leases.get(key) else {
+            continue;
+        };
         if old.token != new.token {
             continue;
         }
         let mut marked = old.clone();
         marked.removed |= new.removed;
         marked.forget |= new.forget;
-        ensure(marked == *new, NUMBER, || format!("lease {key:x?} changed from {old:x?} to {new:x?}"))?;
+        ensure(marked == *new, NUMBER, || {
+            format!("lease {key:x?} changed from {old:x?} to {new:x?}")
+        })?;
     }
     Ok(())
 }

@@ -9,7 +9,16 @@ use crate::limits::EXPIRIES_PER_ENTRY;
 const NUMBER: &str = "I22";
 
 pub(super) fn check(before: &View, after: &View) -> Result<(), Violation> {
-    let due = |view: &View| view.leases.values().filter(|lease| lease.deadline_ms <= after.meta.now_ms).count();
+    let due = |view: &View| {
+        view.leases
+            .values()
+            .filter(|lease| lease.deadline_ms <= after.meta.now_ms)
+            .count()
+    };
     let (old, new) = (due(before), due(after));
-    ensure(new <= old.saturating_sub(EXPIRIES_PER_ENTRY), NUMBER, || format!("{old} leases were due, {new} still are"))
+    ensure(
+        new <= old.saturating_sub(EXPIRIES_PER_ENTRY),
+        NUMBER,
+        || format!("{old} leases were due, {new} still are"),
+    )
 }

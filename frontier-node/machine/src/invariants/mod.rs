@@ -57,41 +57,129 @@ pub struct StepInvariant {
 
 /// What holds after every entry.
 pub const STATES: [StateInvariant; 17] = [
-    StateInvariant { number: "I1", name: "conservation", check: i01_conservation::check },
-    StateInvariant { number: "I2", name: "one place for each URL", check: i02_one_place::check },
-    StateInvariant { number: "I3", name: "one lease in flight a host", check: i03_one_in_flight::check },
-    StateInvariant { number: "I4", name: "no lease before the clock", check: i04_clock::check },
-    StateInvariant { number: "I5", name: "tokens unique and counted", check: i05_tokens::check },
-    StateInvariant { number: "I6", name: "lanes agree with queue rows", check: i06_queue::check },
-    StateInvariant { number: "I7", name: "due visits agree with schedule rows", check: i07_schedule::check },
-    StateInvariant { number: "I8", name: "seen covers everything", check: i08_seen::check },
-    StateInvariant { number: "I9", name: "host rows outlive what refers to them", check: i09_host_rows::check },
-    StateInvariant { number: "I10", name: "robots bodies and their references", check: i10_robots_bodies::check },
-    StateInvariant { number: "I11", name: "errands counted and bounded", check: i11_errands::check },
-    StateInvariant { number: "I12", name: "outbox equation", check: i12_outbox::check },
-    StateInvariant { number: "I13", name: "sessions bounded", check: i13_sessions::check },
-    StateInvariant { number: "I14", name: "budgets not overspent", check: i14_budget::check },
-    StateInvariant { number: "I15", name: "lease rows well formed", check: i15_lease_rows::check },
-    StateInvariant { number: "I16", name: "rows inside the range", check: i16_range::check },
-    StateInvariant { number: "I17", name: "URL rows say where the URL is", check: i17_url_rows::check },
+    StateInvariant {
+        number: "I1",
+        name: "conservation",
+        check: i01_conservation::check,
+    },
+    StateInvariant {
+        number: "I2",
+        name: "one place for each URL",
+        check: i02_one_place::check,
+    },
+    StateInvariant {
+        number: "I3",
+        name: "one lease in flight a host",
+        check: i03_one_in_flight::check,
+    },
+    StateInvariant {
+        number: "I4",
+        name: "no lease before the clock",
+        check: i04_clock::check,
+    },
+    StateInvariant {
+        number: "I5",
+        name: "tokens unique and counted",
+        check: i05_tokens::check,
+    },
+    StateInvariant {
+        number: "I6",
+        name: "lanes agree with queue rows",
+        check: i06_queue::check,
+    },
+    StateInvariant {
+        number: "I7",
+        name: "due visits agree with schedule rows",
+        check: i07_schedule::check,
+    },
+    StateInvariant {
+        number: "I8",
+        name: "seen covers everything",
+        check: i08_seen::check,
+    },
+    StateInvariant {
+        number: "I9",
+        name: "host rows outlive what refers to them",
+        check: i09_host_rows::check,
+    },
+    StateInvariant {
+        number: "I10",
+        name: "robots bodies and their references",
+        check: i10_robots_bodies::check,
+    },
+    StateInvariant {
+        number: "I11",
+        name: "errands counted and bounded",
+        check: i11_errands::check,
+    },
+    StateInvariant {
+        number: "I12",
+        name: "outbox equation",
+        check: i12_outbox::check,
+    },
+    StateInvariant {
+        number: "I13",
+        name: "sessions bounded",
+        check: i13_sessions::check,
+    },
+    StateInvariant {
+        number: "I14",
+        name: "budgets not overspent",
+        check: i14_budget::check,
+    },
+    StateInvariant {
+        number: "I15",
+        name: "lease rows well formed",
+        check: i15_lease_rows::check,
+    },
+    StateInvariant {
+        number: "I16",
+        name: "rows inside the range",
+        check: i16_range::check,
+    },
+    StateInvariant {
+        number: "I17",
+        name: "URL rows say where the URL is",
+        check: i17_url_rows::check,
+    },
 ];
 
 /// What holds between the rows before and after an entry.
 pub const STEPS: [StepInvariant; 4] = [
-    StepInvariant { number: "I19", name: "time, tokens and totals only go forward", check: i19_forward::check },
-    StepInvariant { number: "I20", name: "last contact never goes back", check: i20_last_contact::check },
-    StepInvariant { number: "I21", name: "a lease ends by report, release or expiry", check: i21_lease_ends::check },
-    StepInvariant { number: "I22", name: "due leases end", check: i22_due_work::check },
+    StepInvariant {
+        number: "I19",
+        name: "time, tokens and totals only go forward",
+        check: i19_forward::check,
+    },
+    StepInvariant {
+        number: "I20",
+        name: "last contact never goes back",
+        check: i20_last_contact::check,
+    },
+    StepInvariant {
+        number: "I21",
+        name: "a lease ends by report, release or expiry",
+        check: i21_lease_ends::check,
+    },
+    StepInvariant {
+        number: "I22",
+        name: "due leases end",
+        check: i22_due_work::check,
+    },
 ];
 
 /// Checks every state invariant; the first that is broken.
 pub fn check_state(view: &View) -> Result<(), Violation> {
-    STATES.iter().try_for_each(|invariant| (invariant.check)(view))
+    STATES
+        .iter()
+        .try_for_each(|invariant| (invariant.check)(view))
 }
 
 /// Checks every step invariant; the first that is broken.
 pub fn check_step(before: &View, after: &View) -> Result<(), Violation> {
-    STEPS.iter().try_for_each(|invariant| (invariant.check)(before, after))
+    STEPS
+        .iter()
+        .try_for_each(|invariant| (invariant.check)(before, after))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::{
     command::discover::Item,
     error::MachineError,
     keys::{
-        self, crawl, errand, host, lease, meta, outbox, queue, robots, robots_body, robots_reference, schedule, seen, session, url,
+        self, crawl, errand, host, lease, meta, outbox, queue, robots, robots_body,
+        robots_reference, schedule, seen, session, url,
     },
     rows::Rows,
     shard_id::ShardId,
@@ -107,65 +108,117 @@ impl View {
         let partition = number_at("row", key, 1)?;
         match key.first().copied().unwrap_or_default() {
             crawl::TAG => {
-                let number = key.get(9..13).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
-                let number = number.ok_or_else(|| MachineError::corrupt(crawl::SPACE, "key too short"))?;
-                self.crawls.insert(number, keys::decode(crawl::SPACE, value)?);
+                let number = key
+                    .get(9..13)
+                    .and_then(|bytes| bytes.try_into().ok())
+                    .map(u32::from_be_bytes);
+                let number =
+                    number.ok_or_else(|| MachineError::corrupt(crawl::SPACE, "key too short"))?;
+                self.crawls
+                    .insert(number, keys::decode(crawl::SPACE, value)?);
             }
             host::TAG => {
-                self.hosts.insert((partition, text(host::SPACE, &key[9..])?), keys::decode(host::SPACE, value)?);
+                self.hosts.insert(
+                    (partition, text(host::SPACE, &key[9..])?),
+                    keys::decode(host::SPACE, value)?,
+                );
             }
             queue::TAG => {
                 let (host, _) = hosted(queue::SPACE, key)?;
                 let place = queue::parse(partition, &host, key)?;
-                self.queue.push(Queued { host: (partition, host), place, row: keys::decode(queue::SPACE, value)? });
+                self.queue.push(Queued {
+                    host: (partition, host),
+                    place,
+                    row: keys::decode(queue::SPACE, value)?,
+                });
             }
             schedule::TAG => {
                 let (host, _) = hosted(schedule::SPACE, key)?;
                 let (due_unix_ms, fingerprint) = schedule::parse(&host, key)?;
                 let _: schedule::ScheduleRow = keys::decode(schedule::SPACE, value)?;
-                self.schedule.push(Visit { host: (partition, host), due_unix_ms, fingerprint });
+                self.schedule.push(Visit {
+                    host: (partition, host),
+                    due_unix_ms,
+                    fingerprint,
+                });
             }
             lease::TAG => {
                 let kind = i32::from(key.get(9).copied().unwrap_or_default());
                 let fingerprint = number_at(lease::SPACE, key, 10)?;
-                self.leases.insert((partition, kind, fingerprint), keys::decode(lease::SPACE, value)?);
+                self.leases.insert(
+                    (partition, kind, fingerprint),
+                    keys::decode(lease::SPACE, value)?,
+                );
             }
             session::TAG => {
-                self.sessions.insert(key[9..].to_vec(), keys::decode(session::SPACE, value)?);
+                self.sessions
+                    .insert(key[9..].to_vec(), keys::decode(session::SPACE, value)?);
             }
             seen::TAG => {
                 self.seen.insert((partition, number_at("seen", key, 9)?));
             }
             url::TAG => {
-                self.urls.insert((partition, number_at(url::SPACE, key, 9)?), keys::decode(url::SPACE, value)?);
+                self.urls.insert(
+                    (partition, number_at(url::SPACE, key, 9)?),
+                    keys::decode(url::SPACE, value)?,
+                );
             }
             outbox::TAG => {
-                self.outbox.insert((partition, number_at(outbox::SPACE, key, 9)?), keys::decode(outbox::SPACE, value)?);
+                self.outbox.insert(
+                    (partition, number_at(outbox::SPACE, key, 9)?),
+                    keys::decode(outbox::SPACE, value)?,
+                );
             }
             _ => self.take_robots(partition, key, value)?,
         }
         Ok(())
     }
 
-    fn take_robots(&mut self, partition: u64, key: &[u8], value: &[u8]) -> Result<(), MachineError> {
+    fn take_robots(
+        &mut self,
+        partition: u64,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), MachineError> {
         match key.first().copied().unwrap_or_default() {
             errand::TAG => {
                 let (host, rest) = hosted(errand::SPACE, key)?;
                 let fingerprint = number_at(errand::SPACE, rest, 0)?;
-                self.errands.insert(((partition, host), fingerprint), keys::decode(errand::SPACE, value)?);
+                self.errands.insert(
+                    ((partition, host), fingerprint),
+                    keys::decode(errand::SPACE, value)?,
+                );
             }
             robots::TAG => {
                 let (host, rest) = hosted(robots::SPACE, key)?;
-                let &[https, high, low] = rest else { return Err(MachineError::corrupt(robots::SPACE, "key of another length")) };
-                let authority = Authority { https: https != 0, port: u16::from_be_bytes([high, low]) };
-                self.robots.insert(((partition, host), authority), keys::decode(robots::SPACE, value)?);
+                let &[https, high, low] = rest else {
+                    return Err(MachineError::corrupt(
+                        robots::SPACE,
+                        "key of another length",
+                    ));
+                };
+                let authority = Authority {
+                    https: https != 0,
+                    port: u16::from_be_bytes([high, low]),
+                };
+                self.robots.insert(
+                    ((partition, host), authority),
+                    keys::decode(robots::SPACE, value)?,
+                );
             }
             robots_body::TAG => {
-                self.bodies.insert((partition, key[9..].to_vec()), value.len());
+                self.bodies
+                    .insert((partition, key[9..].to_vec()), value.len());
             }
             robots_reference::TAG => {
-                let digest = key.get(9..41).ok_or_else(|| MachineError::corrupt("robots_reference", "key too short"))?;
-                self.references.insert((partition, digest.to_vec(), number_at("robots_reference", key, 41)?));
+                let digest = key
+                    .get(9..41)
+                    .ok_or_else(|| MachineError::corrupt("robots_reference", "key too short"))?;
+                self.references.insert((
+                    partition,
+                    digest.to_vec(),
+                    number_at("robots_reference", key, 41)?,
+                ));
             }
             // The shard's one meta row is read first.
             _ => {}
@@ -177,13 +230,18 @@ impl View {
 /// The big-endian number at a place of a key.
 fn number_at(space: &'static str, key: &[u8], at: usize) -> Result<u64, MachineError> {
     let bytes = key.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-    bytes.map(u64::from_be_bytes).ok_or_else(|| MachineError::corrupt(space, "key too short"))
+    bytes
+        .map(u64::from_be_bytes)
+        .ok_or_else(|| MachineError::corrupt(space, "key too short"))
 }
 
 /// Host name and the rest of the key of a space below a host.
 fn hosted<'a>(space: &'static str, key: &'a [u8]) -> Result<(String, &'a [u8]), MachineError> {
     let after = key.get(9..).unwrap_or_default();
-    let end = after.iter().position(|byte| *byte == 0).ok_or_else(|| MachineError::corrupt(space, "no host in the key"))?;
+    let end = after
+        .iter()
+        .position(|byte| *byte == 0)
+        .ok_or_else(|| MachineError::corrupt(space, "no host in the key"))?;
     Ok((text(space, &after[..end])?, &after[end + 1..]))
 }
 

@@ -11,6 +11,17 @@ pub struct Violation {
 }
 
 /// `Ok` when the condition holds, else the violation that `what` describes.
-pub(super) fn ensure(holds: bool, number: &'static str, what: impl FnOnce() -> String) -> Result<(), Violation> {
-    if holds { Ok(()) } else { Err(Violation { number, what: what() }) }
+pub(super) fn ensure(
+    holds: bool,
+    number: &'static str,
+    what: impl FnOnce() -> String,
+) -> Result<(), Violation> {
+    if holds {
+        Ok(())
+    } else {
+        Err(Violation {
+            number,
+            what: what(),
+        })
+    }
 }

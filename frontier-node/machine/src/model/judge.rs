@@ -12,8 +12,16 @@ impl Model {
     pub fn judge(&mut self, entry: &Entry, reply: &Reply, after: &View) -> Judged {
         self.now_ms = self.now_ms.max(entry.now_ms);
         self.wall_ms = entry.wall_unix_ms;
-        must(reply.now_ms == self.now_ms, || format!("the entry is stamped {}, expected {}", reply.now_ms, self.now_ms))?;
-        must(reply.replies.len() == entry.commands.len() && entry.commands.len() <= 1, || "one reply a command".into())?;
+        must(reply.now_ms == self.now_ms, || {
+            format!(
+                "the entry is stamped {}, expected {}",
+                reply.now_ms, self.now_ms
+            )
+        })?;
+        must(
+            reply.replies.len() == entry.commands.len() && entry.commands.len() <= 1,
+            || "one reply a command".into(),
+        )?;
         self.due(after)?;
         if let (Some(command), Some(reply)) = (entry.commands.first(), reply.replies.first()) {
             self.judge_command(&command.body, reply, after)?;
@@ -23,13 +31,27 @@ impl Model {
 
     fn judge_command(&mut self, body: &Option<Body>, reply: &CommandReply, after: &View) -> Judged {
         match (body, reply) {
-            (Some(Body::Discover(batch)), CommandReply::Discover(results)) => self.judge_discover(batch, results, after),
-            (Some(Body::Lease(call)), CommandReply::Lease(reply)) => self.judge_lease(call, reply, after),
-            (Some(Body::Report(batch)), CommandReply::Report(results)) => self.judge_report(batch, results, after),
-            (Some(Body::Release(batch)), CommandReply::Release(results)) => self.judge_release(batch, results),
-            (Some(Body::SetPolicy(set)), CommandReply::SetPolicy(reply)) => self.judge_policy(set, reply),
-            (Some(Body::Remove(slice)), CommandReply::Remove(reply)) => self.judge_remove(slice, reply, after),
-            (Some(Body::Deliver(batch)), CommandReply::Deliver(count)) => self.judge_deliver(&batch.keys, *count, after),
+            (Some(Body::Discover(batch)), CommandReply::Discover(results)) => {
+                self.judge_discover(batch, results, after)
+            }
+            (Some(Body::Lease(call)), CommandReply::Lease(reply)) => {
+                self.judge_lease(call, reply, after)
+            }
+            (Some(Body::Report(batch)), CommandReply::Report(results)) => {
+                self.judge_report(batch, results, after)
+            }
+            (Some(Body::Release(batch)), CommandReply::Release(results)) => {
+                self.judge_release(batch, results)
+            }
+            (Some(Body::SetPolicy(set)), CommandReply::SetPolicy(reply)) => {
+                self.judge_policy(set, reply)
+            }
+            (Some(Body::Remove(slice)), CommandReply::Remove(reply)) => {
+                self.judge_remove(slice, reply, after)
+            }
+            (Some(Body::Deliver(batch)), CommandReply::Deliver(count)) => {
+                self.judge_deliver(&batch.keys, *count, after)
+            }
             (None, CommandReply::Unknown) => Ok(()),
             (body, reply) => Err(format!("{body:?} was answered {reply:?}")),
         }
@@ -39,17 +61,36 @@ impl Model {
         let accepted = reply.refused.is_empty();
         match &set.policy {
             Some(Policy::Crawl(policy)) => {
-                let removed = self.crawls.get(&policy.crawl).is_some_and(|crawl| crawl.removed);
+                let removed = self
+                    .crawls
+                    .get(&policy.crawl)
+                    .is_some_and(|crawl| crawl.removed);
                 let refused = removed || !makes_sense(policy);
-                must(accepted != refused, || format!("{policy:?} was answered {reply:?}"))?;
+                must(accepted != refused, || {
+                    format!("{policy:?} was answered {reply:?}")
+                })?;
                 if accepted {
-                    self.crawls.insert(policy.crawl, Crawl { given: *policy, removed: false, forget: false });
+                    self.crawls.insert(
+                        policy.crawl,
+                        Crawl {
+                            given: *policy,
+                            removed: false,
+                            forget: false,
+                        },
+                    );
                 }
             }
             Some(Policy::Host(policy)) => {
                 must(accepted, || format!("{policy:?} was answered {reply:?}"))?;
-                let blocked_until_ms = if policy.block_for_ms == 0 { 0 } else { self.now_ms + policy.block_for_ms };
-                if policy.block_for_ms == 0 && policy.min_delay_ms == 0 && self.host(policy.partition, &policy.host).is_none() {
+                let blocked_until_ms = if policy.block_for_ms == 0 {
+                    0
+                } else {
+                    self.now_ms + policy.block_for_ms
+                };
+                if policy.block_for_ms == 0
+                    && policy.min_delay_ms == 0
+                    && self.host(policy.partition, &policy.host).is_none()
+                {
                     return Ok(());
                 }
                 let host = self.host_or_new(policy.partition, &policy.host);
@@ -62,10 +103,18 @@ impl Model {
     }
 
     fn judge_deliver(&mut self, keys: &[Vec<u8>], count: u64, after: &View) -> Judged {
-        must(count <= keys.len() as u64 && self.outbox.len() as u64 >= count, || format!("delivered {count} of {}", keys.len()))?;
+        must(
+            count <= keys.len() as u64 && self.outbox.len() as u64 >= count,
+            || format!("delivered {count} of {}", keys.len()),
+        )?;
         let left: Vec<_> = after.outbox.values().cloned().collect();
-        must(left.len() as u64 + count == self.outbox.len() as u64, || "rows left do not match the rows delivered".into())?;
-        must(left.iter().all(|item| self.outbox.contains(item)), || "an item nobody put there".into())?;
+        must(
+            left.len() as u64 + count == self.outbox.len() as u64,
+            || "rows left do not match the rows delivered".into(),
+        )?;
+        must(left.iter().all(|item| self.outbox.contains(item)), || {
+            "an item nobody put there".into()
+        })?;
         self.outbox = left;
         self.delivered += count;
         Ok(())
@@ -75,5 +124,7 @@ impl Model {
 fn makes_sense(policy: &CrawlPolicy) -> bool {
     let (least, most) = super::clock::revisit_bounds_ms(policy);
     let back_off = |value: u64, default: u64| if value == 0 { default } else { value };
-    policy.crawl != 0 && least <= most && back_off(policy.back_off_base_ms, 10_000) <= back_off(policy.back_off_cap_ms, 86_400_000)
+    policy.crawl != 0
+        && least <= most
+        && back_off(policy.back_off_base_ms, 10_000) <= back_off(policy.back_off_cap_ms, 86_400_000)
 }

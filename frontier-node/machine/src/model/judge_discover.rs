@@ -16,14 +16,26 @@ use crate::{
 };
 
 impl Model {
-    pub fn judge_discover(&mut self, batch: &Discover, results: &[DiscoverResult], after: &View) -> Judged {
-        must(results.len() == batch.items.len(), || "one result an item".into())?;
+    pub fn judge_discover(
+        &mut self,
+        batch: &Discover,
+        results: &[DiscoverResult],
+        after: &View,
+    ) -> Judged {
+        must(results.len() == batch.items.len(), || {
+            "one result an item".into()
+        })?;
         for (item, result) in batch.items.iter().zip(results) {
             match &item.kind {
                 Some(ItemKind::Link(link)) => self.judge_link(link, result)?,
                 Some(ItemKind::Errand(errand)) => self.judge_errand(errand, result)?,
-                Some(ItemKind::ErrandResult(found)) => self.judge_errand_result(found, result, after)?,
-                None => must(*result == DiscoverResult::Refused(Refusal::Malformed), || format!("an empty item was answered {result:?}"))?,
+                Some(ItemKind::ErrandResult(found)) => {
+                    self.judge_errand_result(found, result, after)?
+                }
+                None => must(
+                    *result == DiscoverResult::Refused(Refusal::Malformed),
+                    || format!("an empty item was answered {result:?}"),
+                )?,
             }
         }
         Ok(())
@@ -34,24 +46,44 @@ impl Model {
     }
 
     fn judge_link(&mut self, link: &Link, result: &DiscoverResult) -> Judged {
-        let wrong = |allowed: &str| format!("{} of crawl {} was answered {result:?}, expected {allowed}", link.url, link.crawl);
+        let wrong = |allowed: &str| {
+            format!(
+                "{} of crawl {} was answered {result:?}, expected {allowed}",
+                link.url, link.crawl
+            )
+        };
         if !Self::holds(link.partition) {
-            return must(*result == DiscoverResult::WrongShard, || wrong("wrong shard"));
+            return must(*result == DiscoverResult::WrongShard, || {
+                wrong("wrong shard")
+            });
         }
         let refusals = self.refusals(link);
         if self.url(link.partition, link.fingerprint).is_some() {
             let known = *result == DiscoverResult::Known;
-            let refused = matches!(result, DiscoverResult::Refused(Refusal::UnknownCrawl | Refusal::CrawlRemoved | Refusal::Malformed));
-            return must(known || (refused && !refusals.is_empty()), || wrong("known"));
+            let refused = matches!(
+                result,
+                DiscoverResult::Refused(
+                    Refusal::UnknownCrawl | Refusal::CrawlRemoved | Refusal::Malformed
+                )
+            );
+            return must(known || (refused && !refusals.is_empty()), || {
+                wrong("known")
+            });
         }
         if !refusals.is_empty() {
-            let named = matches!(result, DiscoverResult::Refused(reason) if refusals.contains(reason));
+            let named =
+                matches!(result, DiscoverResult::Refused(reason) if refusals.contains(reason));
             return must(named, || wrong(&format!("one of {refusals:?}")));
         }
         must(*result == DiscoverResult::New, || wrong("new"))?;
-        let Some((host, authority)) = Authority::of(&link.url) else { return Err(wrong("malformed")) };
+        let Some((host, authority)) = Authority::of(&link.url) else {
+            return Err(wrong("malformed"));
+        };
         let now_ms = self.now_ms;
-        self.host_or_new(link.partition, host).robots.entry(authority).or_default();
+        self.host_or_new(link.partition, host)
+            .robots
+            .entry(authority)
+            .or_default();
         self.accepted += 1;
         self.urls.push(Url {
             crawl: link.crawl,
@@ -75,24 +107,40 @@ impl Model {
     /// Every reason that speaks against a new link.
     fn refusals(&self, link: &Link) -> Vec<Refusal> {
         let mut reasons = Vec::new();
-        let Some((name, _)) = Authority::of(&link.url) else { return vec![Refusal::Malformed] };
+        let Some((name, _)) = Authority::of(&link.url) else {
+            return vec![Refusal::Malformed];
+        };
         if link.url.len() > limits::URL_SIZE_BYTES {
             reasons.push(Refusal::Malformed);
         }
-        let Some(crawl) = self.crawls.get(&link.crawl) else { return vec![Refusal::UnknownCrawl, Refusal::Malformed] };
+        let Some(crawl) = self.crawls.get(&link.crawl) else {
+            return vec![Refusal::UnknownCrawl, Refusal::Malformed];
+        };
         let policy = &crawl.given;
-        let queued = |url: &&Url| url.partition == link.partition && matches!(url.place, Where::Queued { .. });
+        let queued = |url: &&Url| {
+            url.partition == link.partition && matches!(url.place, Where::Queued { .. })
+        };
         let on_site = self.urls.iter().filter(queued).count() as u64;
         let on_host = self.queued_on(link.partition, name).count() as u64;
-        let hosts = self.hosts.iter().filter(|host| host.partition == link.partition).count() as u64;
+        let hosts = self
+            .hosts
+            .iter()
+            .filter(|host| host.partition == link.partition)
+            .count() as u64;
         let (host_most, site_most, hosts_most) = clock::max_queued(policy);
         for (holds, reason) in [
             (crawl.removed, Refusal::CrawlRemoved),
             (link.depth > clock::max_depth(policy), Refusal::Depth),
-            (link.redirect_hops > clock::max_redirect_hops(policy), Refusal::RedirectHops),
+            (
+                link.redirect_hops > clock::max_redirect_hops(policy),
+                Refusal::RedirectHops,
+            ),
             (on_host >= host_most, Refusal::HostQueueFull),
             (on_site >= site_most, Refusal::SiteQueueFull),
-            (hosts >= hosts_most && self.host(link.partition, name).is_none(), Refusal::SiteHosts),
+            (
+                hosts >= hosts_most && self.host(link.partition, name).is_none(),
+                Refusal::SiteHosts,
+            ),
         ] {
             if holds {
                 reasons.push(reason);
@@ -102,50 +150,111 @@ impl Model {
     }
 
     fn judge_errand(&mut self, errand: &Errand, result: &DiscoverResult) -> Judged {
-        let wrong = |allowed: &str| format!("errand {errand:?} was answered {result:?}, expected {allowed}");
+        let wrong = |allowed: &str| {
+            format!("errand {errand:?} was answered {result:?}, expected {allowed}")
+        };
         if !Self::holds(errand.partition) {
-            return must(*result == DiscoverResult::WrongShard, || wrong("wrong shard"));
+            return must(*result == DiscoverResult::WrongShard, || {
+                wrong("wrong shard")
+            });
         }
         let Some((host, _)) = Authority::of(&errand.url) else {
-            return must(*result == DiscoverResult::Refused(Refusal::Malformed), || wrong("malformed"));
+            return must(
+                *result == DiscoverResult::Refused(Refusal::Malformed),
+                || wrong("malformed"),
+            );
         };
         if !(1..=limits::ERRAND_HOPS).contains(&errand.hop) {
-            return must(matches!(result, DiscoverResult::Refused(Refusal::ErrandHops | Refusal::Malformed)), || wrong("too many hops"));
+            return must(
+                matches!(
+                    result,
+                    DiscoverResult::Refused(Refusal::ErrandHops | Refusal::Malformed)
+                ),
+                || wrong("too many hops"),
+            );
         }
-        let same = |waiting: &WaitingErrand| waiting.errand.partition == errand.partition && waiting.errand.fingerprint == errand.fingerprint && waiting.host == host;
+        let same = |waiting: &WaitingErrand| {
+            waiting.errand.partition == errand.partition
+                && waiting.errand.fingerprint == errand.fingerprint
+                && waiting.host == host
+        };
         if let Some(placed) = self.errands.iter_mut().find(|waiting| same(waiting)) {
             // At most one for each origin: a later attempt or hop takes the place of the one before, be it leased or not.
-            let is_newer = (errand.attempt, errand.hop) > (placed.errand.attempt, placed.errand.hop);
-            let expected = if is_newer { DiscoverResult::New } else { DiscoverResult::Known };
+            let is_newer =
+                (errand.attempt, errand.hop) > (placed.errand.attempt, placed.errand.hop);
+            let expected = if is_newer {
+                DiscoverResult::New
+            } else {
+                DiscoverResult::Known
+            };
             if is_newer {
                 (placed.errand, placed.expiries) = (errand.clone(), 0);
             }
             return must(*result == expected, || wrong(&format!("{expected:?}")));
         }
-        let waiting = self.errands.iter().filter(|waiting| waiting.host == host).count();
+        let waiting = self
+            .errands
+            .iter()
+            .filter(|waiting| waiting.host == host)
+            .count();
         if waiting >= limits::ERRANDS_PER_HOST {
-            return must(*result == DiscoverResult::Refused(Refusal::ErrandsFull), || wrong("full"));
+            return must(
+                *result == DiscoverResult::Refused(Refusal::ErrandsFull),
+                || wrong("full"),
+            );
         }
         must(*result == DiscoverResult::New, || wrong("new"))?;
         self.host_or_new(errand.partition, host);
-        self.errands.push(WaitingErrand { errand: errand.clone(), host: host.into(), expiries: 0 });
+        self.errands.push(WaitingErrand {
+            errand: errand.clone(),
+            host: host.into(),
+            expiries: 0,
+        });
         Ok(())
     }
 
-    fn judge_errand_result(&mut self, found: &ErrandResult, result: &DiscoverResult, after: &View) -> Judged {
-        let wrong = |allowed: &str| format!("the result for {} was answered {result:?}, expected {allowed}", found.origin);
-        if !Self::holds(found.origin_partition) {
-            return must(*result == DiscoverResult::WrongShard, || wrong("wrong shard"));
-        }
-        let (Some((name, authority)), Some(robots)) = (Authority::of(&found.origin), &found.robots) else {
-            return must(*result == DiscoverResult::Refused(Refusal::Malformed), || wrong("malformed"));
+    fn judge_errand_result(
+        &mut self,
+        found: &ErrandResult,
+        result: &DiscoverResult,
+        after: &View,
+    ) -> Judged {
+        let wrong = |allowed: &str| {
+            format!(
+                "the result for {} was answered {result:?}, expected {allowed}",
+                found.origin
+            )
         };
-        if !matches!(robots.code(), RobotsCode::Rules | RobotsCode::AllowAll | RobotsCode::Unreachable | RobotsCode::Pending) {
-            // An errand asks unconditionally.
-            return must(*result == DiscoverResult::Refused(Refusal::Malformed), || wrong("malformed"));
+        if !Self::holds(found.origin_partition) {
+            return must(*result == DiscoverResult::WrongShard, || {
+                wrong("wrong shard")
+            });
         }
-        let known = self.host(found.origin_partition, name).and_then(|host| host.robots.get(&authority));
-        let waits = known.is_some_and(|known| known.phase == Phase::Pending && known.attempt == found.attempt);
+        let (Some((name, authority)), Some(robots)) = (Authority::of(&found.origin), &found.robots)
+        else {
+            return must(
+                *result == DiscoverResult::Refused(Refusal::Malformed),
+                || wrong("malformed"),
+            );
+        };
+        if !matches!(
+            robots.code(),
+            RobotsCode::Rules
+                | RobotsCode::AllowAll
+                | RobotsCode::Unreachable
+                | RobotsCode::Pending
+        ) {
+            // An errand asks unconditionally.
+            return must(
+                *result == DiscoverResult::Refused(Refusal::Malformed),
+                || wrong("malformed"),
+            );
+        }
+        let known = self
+            .host(found.origin_partition, name)
+            .and_then(|host| host.robots.get(&authority));
+        let waits = known
+            .is_some_and(|known| known.phase == Phase::Pending && known.attempt == found.attempt);
         if !waits {
             return must(*result == DiscoverResult::Known, || wrong("known"));
         }
@@ -154,31 +263,65 @@ impl Model {
     }
 
     /// What a robots.txt request found becomes the authority's state (RFC 9309 2.3.1).
-    pub fn take_robots(&mut self, partition: u64, name: &str, authority: Authority, found: &RobotsFound, after: &View) -> Judged {
-        let row = self.authority_in(after, partition, name, authority).ok_or_else(|| format!("no row of {name}"))?;
+    pub fn take_robots(
+        &mut self,
+        partition: u64,
+        name: &str,
+        authority: Authority,
+        found: &RobotsFound,
+        after: &View,
+    ) -> Judged {
+        let row = self
+            .authority_in(after, partition, name, authority)
+            .ok_or_else(|| format!("no row of {name}"))?;
         let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
         let host: &mut Host = self.host_mut(partition, name)?;
         let robots = host.robots.entry(authority).or_default();
         let known = robots.good != Good::Nothing;
         let kept = |good: &Good| good.clone();
         let answer = match found.code() {
-            RobotsCode::Rules if found.no_valid_line && known => Some((kept(&robots.good), robots.asked_ms)),
+            RobotsCode::Rules if found.no_valid_line && known => {
+                Some((kept(&robots.good), robots.asked_ms))
+            }
             RobotsCode::Rules => Some((Good::Rules(found.digest.clone()), found.crawl_delay_ms)),
             RobotsCode::AllowAll => Some((Good::AllowAll, 0)),
-            RobotsCode::NotModified if matches!(robots.good, Good::Rules(_)) => Some((kept(&robots.good), robots.asked_ms)),
+            RobotsCode::NotModified if matches!(robots.good, Good::Rules(_)) => {
+                Some((kept(&robots.good), robots.asked_ms))
+            }
             RobotsCode::NotModified | RobotsCode::Unreachable | RobotsCode::Pending => None,
         };
         if let Some((good, asked_ms)) = answer {
-            must(row.phase == 1, || format!("{name} had an answer and its phase is {}", row.phase))?;
-            must(row.until_ms > wall_ms && row.until_ms <= wall_ms + 86_400_000, || format!("{name}: fresh until {} at {wall_ms}", row.until_ms))?;
-            (robots.phase, robots.good, robots.asked_ms) = (Phase::Fresh, good, asked_ms.min(u64::from(u32::MAX)));
-            (robots.until_ms, robots.failures, robots.since_unix_ms, robots.ending) = (row.until_ms, 0, 0, false);
+            must(row.phase == 1, || {
+                format!("{name} had an answer and its phase is {}", row.phase)
+            })?;
+            must(
+                row.until_ms > wall_ms && row.until_ms <= wall_ms + 86_400_000,
+                || format!("{name}: fresh until {} at {wall_ms}", row.until_ms),
+            )?;
+            (robots.phase, robots.good, robots.asked_ms) =
+                (Phase::Fresh, good, asked_ms.min(u64::from(u32::MAX)));
+            (
+                robots.until_ms,
+                robots.failures,
+                robots.since_unix_ms,
+                robots.ending,
+            ) = (row.until_ms, 0, 0, false);
         } else if found.code() == RobotsCode::Pending {
-            must(row.phase == 3 && row.until_ms >= now_ms + limits::ROBOTS_PENDING_MS && row.until_ms <= now_ms + limits::ROBOTS_RETRY_CAP_MS, || format!("{name} waits for an errand, its row says {row:?}"))?;
+            must(
+                row.phase == 3
+                    && row.until_ms >= now_ms + limits::ROBOTS_PENDING_MS
+                    && row.until_ms <= now_ms + limits::ROBOTS_RETRY_CAP_MS,
+                || format!("{name} waits for an errand, its row says {row:?}"),
+            )?;
             (robots.phase, robots.until_ms) = (Phase::Pending, row.until_ms);
         } else {
-            must(row.phase == 2, || format!("{name} was not reached, its row says {row:?}"))?;
-            must(row.until_ms > now_ms && row.until_ms <= now_ms + limits::ROBOTS_RETRY_CAP_MS, || format!("{name}: next try at {}", row.until_ms))?;
+            must(row.phase == 2, || {
+                format!("{name} was not reached, its row says {row:?}")
+            })?;
+            must(
+                row.until_ms > now_ms && row.until_ms <= now_ms + limits::ROBOTS_RETRY_CAP_MS,
+                || format!("{name}: next try at {}", row.until_ms),
+            )?;
             robots.fail(row.until_ms, wall_ms);
         }
         Ok(())

@@ -2,45 +2,59 @@
 
 use super::{
     clock,
-    state::{Ended, Judged, Lease, Model, Where, must},
+    state::{Ended, Host, Judged, Lease, Model, WaitingErrand, Where, must},
 };
 use crate::{
-    authority::Authority,
-    command::lease::LeaseKind,
-    invariants::View,
-    limits,
+    authority::Authority, command::lease::LeaseKind, invariants::View, keys::host::HostRow, limits,
 };
 
 impl Model {
     pub fn due(&mut self, after: &View) -> Judged {
-        self.expire()?;
+        self.expire(after)?;
         self.promote(after)?;
         self.end_behind_robots()?;
         self.forget_hosts(after);
-        self.sessions.retain(|_, session| session.expires_ms > self.now_ms);
+        self.sessions
+            .retain(|_, session| session.expires_ms > self.now_ms);
         Ok(())
     }
 
     /// Leases whose deadline is past; the host counts as contacted as late as the deadline.
-    fn expire(&mut self) -> Judged {
+    fn expire(&mut self, after: &View) -> Judged {
         let now_ms = self.now_ms;
-        let mut due: Vec<Lease> = self.leases.iter().filter(|lease| lease.deadline_ms <= now_ms).cloned().collect();
+        let mut due: Vec<Lease> = self
+            .leases
+            .iter()
+            .filter(|lease| lease.deadline_ms <= now_ms)
+            .cloned()
+            .collect();
         due.sort_by_key(|lease| (lease.deadline_ms, lease.key));
-        must(due.len() <= limits::EXPIRIES_PER_ENTRY, || "the model knows few leases only".into())?;
+        self.expired_now = !due.is_empty();
+        must(due.len() <= limits::EXPIRIES_PER_ENTRY, || {
+            "the model knows few leases only".into()
+        })?;
         for lease in due {
             self.leases.retain(|other| other.token != lease.token);
             self.ended.insert((lease.key, lease.token), Ended::Expired);
             let host = self.host_mut(lease.key.partition, &lease.host)?;
             host.last_contact_ms = host.last_contact_ms.max(Some(lease.deadline_ms));
+            if let Some(row) = after.hosts.get(&(lease.key.partition, lease.host.clone())) {
+                host.stored_delay_ms = row.delay_ms;
+            }
             match lease.key.kind() {
                 LeaseKind::Page => self.expire_page(&lease)?,
                 LeaseKind::Robots => self.expire_robots(&lease)?,
                 LeaseKind::Errand => {
-                    let same = |key: &crate::command::discover::Errand| key.partition == lease.key.partition && key.fingerprint == lease.key.fingerprint;
-                    for waiting in self.errands.iter_mut().filter(|waiting| same(&waiting.errand)) {
+                    let same = |waiting: &WaitingErrand| {
+                        waiting.host == lease.host
+                            && waiting.errand.partition == lease.key.partition
+                            && waiting.errand.fingerprint == lease.key.fingerprint
+                    };
+                    for waiting in self.errands.iter_mut().filter(|waiting| same(waiting)) {
                         waiting.expiries += 1;
                     }
-                    self.errands.retain(|waiting| waiting.expiries < limits::ERRAND_EXPIRIES);
+                    self.errands
+                        .retain(|waiting| waiting.expiries < limits::ERRAND_EXPIRIES);
                 }
             }
         }
@@ -52,10 +66,19 @@ impl Model {
             return Ok(());
         }
         let now_ms = self.now_ms;
-        let most = self.crawls.get(&lease.crawl).map_or(8, |crawl| clock::max_attempts(&crawl.given));
-        let Some(url) = self.url_mut(lease.key.partition, lease.key.fingerprint) else { return Err("a leased URL is unknown".into()) };
+        let most = self
+            .crawls
+            .get(&lease.crawl)
+            .map_or(8, |crawl| clock::max_attempts(&crawl.given));
+        let Some(url) = self.url_mut(lease.key.partition, lease.key.fingerprint) else {
+            return Err("a leased URL is unknown".into());
+        };
         url.attempts += 1;
-        url.place = if url.attempts >= most { Where::Refused } else { Where::Queued { due_ms: now_ms } };
+        url.place = if url.attempts >= most {
+            Where::Refused
+        } else {
+            Where::Queued { due_ms: now_ms }
+        };
         Ok(())
     }
 
@@ -67,7 +90,8 @@ impl Model {
             return false;
         }
         if lease.forget || crawl.is_some_and(|crawl| crawl.forget) {
-            self.urls.retain(|url| url.partition != partition || url.fingerprint != fingerprint);
+            self.urls
+                .retain(|url| url.partition != partition || url.fingerprint != fingerprint);
             self.forgotten += 1;
         } else if let Some(url) = self.url_mut(partition, fingerprint) {
             url.place = Where::Removed;
@@ -77,29 +101,60 @@ impl Model {
 
     /// An expired robots lease is a try that reached nothing, and says nothing of the host: it may be asked again at once.
     fn expire_robots(&mut self, lease: &Lease) -> Judged {
-        let Some(authority) = lease.authority else { return Err("a robots lease without authority".into()) };
+        let Some(authority) = lease.authority else {
+            return Err("a robots lease without authority".into());
+        };
         let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
         let host = self.host_mut(lease.key.partition, &lease.host)?;
-        host.robots.entry(authority).or_default().fail(now_ms, wall_ms);
+        host.robots
+            .entry(authority)
+            .or_default()
+            .fail(now_ms, wall_ms);
         Ok(())
     }
 
-    pub fn authority_in(&self, view: &View, partition: u64, host: &str, authority: Authority) -> Option<crate::keys::host::AuthorityRow> {
+    pub fn authority_in(
+        &self,
+        view: &View,
+        partition: u64,
+        host: &str,
+        authority: Authority,
+    ) -> Option<crate::keys::host::AuthorityRow> {
         let row = view.hosts.get(&(partition, host.to_string()))?;
-        row.authorities.iter().find(|row| row.https == authority.https && row.port == u32::from(authority.port)).cloned()
+        row.authorities
+            .iter()
+            .find(|row| row.https == authority.https && row.port == u32::from(authority.port))
+            .cloned()
     }
 
     /// Due visits go to the queue, whatever its limits; a date beyond the longest interval counts as due.
     fn promote(&mut self, after: &View) -> Judged {
-        let longest_ms = self.crawls.values().map(|crawl| clock::revisit_bounds_ms(&crawl.given).1).max().unwrap_or(0);
+        let longest_ms = self
+            .crawls
+            .values()
+            .map(|crawl| clock::revisit_bounds_ms(&crawl.given).1)
+            .max()
+            .unwrap_or(0);
         let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
+        let found_ms = self.longest_wall_wait_ms();
         for url in &mut self.urls {
-            let Where::Scheduled { due_unix_ms } = url.place else { continue };
+            let Where::Scheduled { due_unix_ms } = url.place else {
+                continue;
+            };
+            // The machine finds a date beyond the longest visit only once it lies beyond the longest budget wait too: see
+            // `known_gaps_tests`.
+            let may_stay = due_unix_ms > wall_ms && due_unix_ms <= wall_ms + found_ms;
+            let stays = Self::place_in(after, url.partition, url.fingerprint) == Some(url.place);
+            if may_stay && stays {
+                continue;
+            }
             if due_unix_ms > wall_ms && due_unix_ms <= wall_ms + longest_ms {
                 continue;
             }
             let due_ms = due_in(after, url.partition, url.fingerprint).unwrap_or(now_ms);
-            must(due_ms <= now_ms, || format!("{} is due at {due_ms}, now {now_ms}", url.url))?;
+            must(due_ms <= now_ms, || {
+                format!("{} is due at {due_ms}, now {now_ms}", url.url)
+            })?;
             url.place = Where::Queued { due_ms };
             url.attempts = 0;
         }
@@ -111,17 +166,28 @@ impl Model {
         let ending: Vec<_> = self
             .hosts
             .iter()
-            .flat_map(|host| host.robots.iter().filter(|(_, robots)| robots.ending).map(|(authority, _)| (host.partition, host.name.clone(), *authority)))
+            .flat_map(|host| {
+                host.robots
+                    .iter()
+                    .filter(|(_, robots)| robots.ending)
+                    .map(|(authority, _)| (host.partition, host.name.clone(), *authority))
+            })
             .collect();
         for (partition, name, authority) in ending {
-            for url in self.urls.iter_mut().filter(|url| url.partition == partition && url.host == name && url.authority == authority) {
+            for url in self.urls.iter_mut().filter(|url| {
+                url.partition == partition && url.host == name && url.authority == authority
+            }) {
                 if matches!(url.place, Where::Queued { .. }) {
                     url.place = Where::Refused;
                 }
             }
             // URLs that come later get their own 30 days.
             let wall_ms = self.wall_ms;
-            let robots = self.host_mut(partition, &name)?.robots.entry(authority).or_default();
+            let robots = self
+                .host_mut(partition, &name)?
+                .robots
+                .entry(authority)
+                .or_default();
             (robots.ending, robots.since_unix_ms) = (false, wall_ms);
         }
         Ok(())
@@ -132,19 +198,46 @@ impl Model {
         let gone: Vec<_> = self
             .hosts
             .iter()
-            .filter(|host| !self.is_referred(host.partition, &host.name) && self.stored_clock_ms(host) <= self.now_ms)
-            .filter(|host| match after.hosts.get(&(host.partition, host.name.clone())) {
-                None => true,
-                Some(row) => host.last_contact_ms.is_some() && row.last_contact_ms.is_none(),
+            .filter(|host| {
+                !self.is_referred(host.partition, &host.name)
+                    && self.least_clock_ms(host) <= self.now_ms
+            })
+            .filter(|host| {
+                after
+                    .hosts
+                    .get(&(host.partition, host.name.clone()))
+                    .is_none_or(|row| is_made_anew(host, row))
             })
             .map(|host| (host.partition, host.name.clone()))
             .collect();
-        self.hosts.retain(|host| !gone.contains(&(host.partition, host.name.clone())));
+        self.hosts
+            .retain(|host| !gone.contains(&(host.partition, host.name.clone())));
     }
+}
+
+/// Whether a row knows nothing of what was known of its host.
+fn is_made_anew(host: &Host, row: &HostRow) -> bool {
+    let asked = host.robots.values().any(|robots| robots.attempt > 0);
+    let loses = (host.last_contact_ms.is_some() && row.last_contact_ms.is_none())
+        || (asked && row.authorities.iter().all(|row| row.attempt == 0))
+        || (host.back_off_until_ms != 0 && row.back_off_until_ms == 0)
+        || (host.blocked_until_ms != 0
+            && row.blocked_until_ms == 0
+            && host.last_contact_ms.is_none()
+            && !asked);
+    host.min_delay_ms == 0 && loses
 }
 
 /// When a queued or leased URL is or was due.
 fn due_in(view: &View, partition: u64, fingerprint: u64) -> Option<u64> {
-    let queued = view.queue.iter().find(|row| row.host.0 == partition && row.place.fingerprint == fingerprint).map(|row| row.place.due_ms);
-    queued.or_else(|| view.leases.get(&(partition, LeaseKind::Page as i32, fingerprint)).map(|lease| lease.due_ms))
+    let queued = view
+        .queue
+        .iter()
+        .find(|row| row.host.0 == partition && row.place.fingerprint == fingerprint)
+        .map(|row| row.place.due_ms);
+    queued.or_else(|| {
+        view.leases
+            .get(&(partition, LeaseKind::Page as i32, fingerprint))
+            .map(|lease| lease.due_ms)
+    })
 }

@@ -10,10 +10,16 @@ use crate::{
 impl Model {
     pub fn judge_remove(&mut self, slice: &Remove, reply: &RemoveReply, after: &View) -> Judged {
         if !reply.refused.is_empty() {
-            return must(self.may_refuse(slice), || format!("{slice:?} was refused: {}", reply.refused));
+            return must(self.may_refuse(slice), || {
+                format!("{slice:?} was refused: {}", reply.refused)
+            });
         }
-        must(reply.removed <= limits::REMOVALS_PER_SLICE as u64, || format!("{} removed by a slice", reply.removed))?;
-        if let (Some(Target::Crawl(_)), Some(crawl)) = (&slice.target, self.crawls.get_mut(&slice.crawl)) {
+        must(reply.removed <= limits::REMOVALS_PER_SLICE as u64, || {
+            format!("{} removed by a slice", reply.removed)
+        })?;
+        if let (Some(Target::Crawl(_)), Some(crawl)) =
+            (&slice.target, self.crawls.get_mut(&slice.crawl))
+        {
             crawl.removed = true;
             crawl.forget |= slice.forget;
         }
@@ -29,18 +35,35 @@ impl Model {
                 Removal::Untouched => {}
             }
         }
-        must(reply.removed == removed, || format!("{slice:?}: removed {}, the rows say {removed}", reply.removed))?;
-        must(reply.marked <= marked, || format!("{slice:?}: marked {}, the rows say {marked}", reply.marked))?;
-        must(left == 0 || !reply.cursor.is_empty(), || format!("{slice:?} says it is done and {left} are left"))
+        must(reply.removed == removed, || {
+            format!(
+                "{slice:?}: removed {}, the rows say {removed}",
+                reply.removed
+            )
+        })?;
+        must(reply.marked <= marked, || {
+            format!("{slice:?}: marked {}, the rows say {marked}", reply.marked)
+        })?;
+        must(left == 0 || !reply.cursor.is_empty(), || {
+            format!("{slice:?} says it is done and {left} are left")
+        })
     }
 
     fn may_refuse(&self, slice: &Remove) -> bool {
-        let outside = |partition: u64| !(super::world::RANGE.0..=super::world::RANGE.1).contains(&partition);
+        let outside =
+            |partition: u64| !(super::world::RANGE.0..=super::world::RANGE.1).contains(&partition);
         !self.crawls.contains_key(&slice.crawl)
             || match &slice.target {
                 None => true,
-                Some(Target::Url(target)) => outside(target.partition) || self.url(target.partition, target.fingerprint).is_none_or(|url| url.crawl != slice.crawl),
-                Some(Target::Host(target)) => outside(target.partition) || self.host(target.partition, &target.host).is_none(),
+                Some(Target::Url(target)) => {
+                    outside(target.partition)
+                        || self
+                            .url(target.partition, target.fingerprint)
+                            .is_none_or(|url| url.crawl != slice.crawl)
+                }
+                Some(Target::Host(target)) => {
+                    outside(target.partition) || self.host(target.partition, &target.host).is_none()
+                }
                 Some(Target::Crawl(_)) => false,
             }
     }
@@ -51,23 +74,42 @@ impl Model {
         let actual = Self::place_in(after, url.partition, url.fingerprint);
         let name = url.url.clone();
         if url.place == Where::Leased {
-            must(actual == Some(Where::Leased), || format!("{name} is leased and was removed as {actual:?}"))?;
+            must(actual == Some(Where::Leased), || {
+                format!("{name} is leased and was removed as {actual:?}")
+            })?;
             let (partition, fingerprint) = (url.partition, url.fingerprint);
             let row = after.leases.get(&(partition, 1, fingerprint));
             let (is_marked, forget) = row.map_or((false, false), |row| (row.removed, row.forget));
-            for lease in self.leases.iter_mut().filter(|lease| lease.key.kind == 1 && (lease.key.partition, lease.key.fingerprint) == (partition, fingerprint)) {
-                must(is_marked || !lease.removed, || format!("{name} lost its mark"))?;
-                must(!forget || slice.forget || lease.forget, || format!("{name} is to be forgotten and nobody asked"))?;
+            for lease in self.leases.iter_mut().filter(|lease| {
+                lease.key.kind == 1
+                    && (lease.key.partition, lease.key.fingerprint) == (partition, fingerprint)
+            }) {
+                must(is_marked || !lease.removed, || {
+                    format!("{name} lost its mark")
+                })?;
+                must(!forget || slice.forget || lease.forget, || {
+                    format!("{name} is to be forgotten and nobody asked")
+                })?;
                 (lease.removed, lease.forget) = (is_marked, forget);
             }
-            return Ok(if is_marked { Removal::Marked } else { Removal::Left });
+            return Ok(if is_marked {
+                Removal::Marked
+            } else {
+                Removal::Left
+            });
         }
         let waits = matches!(url.place, Where::Queued { .. } | Where::Scheduled { .. });
         match actual {
             None if slice.forget => {
+                // One that was removed before only leaves `seen`.
+                let counted = url.place == Where::Removed;
                 self.urls.remove(at);
                 self.forgotten += 1;
-                Ok(Removal::Removed)
+                Ok(if counted {
+                    Removal::Untouched
+                } else {
+                    Removal::Removed
+                })
             }
             None => Err(format!("{name} is gone and nobody asked to forget it")),
             Some(Where::Removed) if url.place != Where::Removed => {
@@ -76,8 +118,14 @@ impl Model {
                 Ok(Removal::Removed)
             }
             Some(actual) => {
-                must(actual == url.place, || format!("{name} was {:?} and is {actual:?}", url.place))?;
-                Ok(if waits { Removal::Left } else { Removal::Untouched })
+                must(actual == url.place, || {
+                    format!("{name} was {:?} and is {actual:?}", url.place)
+                })?;
+                Ok(if waits {
+                    Removal::Left
+                } else {
+                    Removal::Untouched
+                })
             }
         }
     }
@@ -92,7 +140,9 @@ enum Removal {
 
 fn is_target(slice: &Remove, url: &Url) -> bool {
     match &slice.target {
-        Some(Target::Url(target)) => (target.partition, target.fingerprint) == (url.partition, url.fingerprint),
+        Some(Target::Url(target)) => {
+            (target.partition, target.fingerprint) == (url.partition, url.fingerprint)
+        }
         Some(Target::Host(target)) => target.partition == url.partition && target.host == url.host,
         Some(Target::Crawl(_)) => true,
         None => false,

@@ -9,12 +9,15 @@
 //! - `run`: one machine, its model, its invariants and its twins (rebuilt from rows; batched), entry by entry.
 //! - `ops`, `random_tests`: random commands; seeds of failures are kept.
 //! - `script`, `golden_tests`: the scripts in `golden/`.
+//! - `full_outbox_tests`: what is too large for a script.
 //! - `cost_tests`: row reads a command at two sizes.
+//! - `known_gaps_tests`: where the machine falls short of the design; each is ignored with its reason.
 //! - `mutant_tests`: bugs put back on purpose, each of which must be caught.
 
 mod clock;
 mod compare;
 mod cost_tests;
+mod full_outbox_tests;
 mod golden_tests;
 mod judge;
 mod judge_discover;
@@ -22,6 +25,7 @@ mod judge_due;
 mod judge_lease;
 mod judge_remove;
 mod judge_report;
+mod known_gaps_tests;
 mod mutant_tests;
 mod ops;
 mod random_tests;

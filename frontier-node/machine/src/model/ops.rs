@@ -5,11 +5,12 @@ use crate::{
     command::{
         deliver::Deliver,
         discover::{Discover, ErrandResult, Item, ItemKind, Link},
-        lease::{LeaseCall, LeaseKey, LeaseKind, Work},
+        lease::{LeaseCall, LeaseKey, LeaseKind},
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::{
-            Contact, ErrandOutcome, Outcome, PageCode, PageOutcome, Report, ReportBatch, RobotsCode, RobotsFound, RobotsOutcome,
+            Contact, ErrandOutcome, Outcome, PageCode, PageOutcome, Report, ReportBatch,
+            RobotsCode, RobotsFound, RobotsOutcome,
         },
         set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
     },
@@ -38,14 +39,50 @@ pub enum Which {
 #[derive(Clone, Debug)]
 pub enum Op {
     Links(Vec<(u32, usize, u8, u32, u32)>),
-    Errand { target: usize, origin: usize, hop: u32, attempt: u32 },
-    ErrandResult { origin: usize, back: u32, code: i32 },
-    Lease { session: u8, step: i64, most: u32, ttl_ms: u64 },
-    Report { which: Which, token: Token, contact: Option<Contact>, page: i32, robots: i32, flag: bool, undelivered: u8, digest: u8 },
-    Release { which: Which, token: Token },
+    Errand {
+        target: usize,
+        origin: usize,
+        hop: u32,
+        attempt: u32,
+    },
+    ErrandResult {
+        origin: usize,
+        back: u32,
+        code: i32,
+    },
+    Lease {
+        session: u8,
+        step: i64,
+        most: u32,
+        ttl_ms: u64,
+    },
+    Report {
+        which: Which,
+        token: Token,
+        contact: Option<Contact>,
+        page: i32,
+        robots: i32,
+        flag: bool,
+        undelivered: u8,
+        digest: u8,
+    },
+    Release {
+        which: Which,
+        token: Token,
+    },
     Crawl(CrawlPolicy),
-    Host { origin: usize, delay_ms: u64, block_ms: u64 },
-    Remove { crawl: u32, target: u8, origin: usize, page: u8, forget: bool },
+    Host {
+        origin: usize,
+        delay_ms: u64,
+        block_ms: u64,
+    },
+    Remove {
+        crawl: u32,
+        target: u8,
+        origin: usize,
+        page: u8,
+        forget: bool,
+    },
     Deliver(u8),
     Tick,
 }
@@ -53,20 +90,40 @@ pub enum Op {
 /// A step: time passes, then commands share an entry.
 #[derive(Clone, Debug)]
 pub enum Step {
-    Entry { passes_ms: u64, wall_step_ms: i64, ops: Vec<Op> },
-    Rebuild { lock_step: u32 },
+    Entry {
+        passes_ms: u64,
+        wall_step_ms: i64,
+        ops: Vec<Op>,
+    },
+    Rebuild {
+        lock_step: u32,
+    },
 }
 
 fn contact() -> impl Strategy<Value = Option<Contact>> {
     let ages = prop_oneof![Just(0), 0..3_000u64, Just(86_400_000), Just(u64::MAX)];
-    let made = (any::<bool>(), proptest::option::weighted(0.7, ages.clone()), ages, prop_oneof![0..500u64, Just(1 << 40)], prop_oneof![4 => Just(0), 1 => 1..200_000u64, 1 => Just(u64::MAX)])
-        .prop_map(|(nothing_written, since_first_byte_ms, since_end_ms, response_time_ms, retry_after_ms)| Contact {
-            nothing_written: nothing_written && since_first_byte_ms.is_none(),
-            since_first_byte_ms,
-            since_end_ms,
-            response_time_ms,
-            retry_after_ms,
-        });
+    let made = (
+        any::<bool>(),
+        proptest::option::weighted(0.7, ages.clone()),
+        ages,
+        prop_oneof![0..500u64, Just(1 << 40)],
+        prop_oneof![4 => Just(0), 1 => 1..200_000u64, 1 => Just(u64::MAX)],
+    )
+        .prop_map(
+            |(
+                nothing_written,
+                since_first_byte_ms,
+                since_end_ms,
+                response_time_ms,
+                retry_after_ms,
+            )| Contact {
+                nothing_written: nothing_written && since_first_byte_ms.is_none(),
+                since_first_byte_ms,
+                since_end_ms,
+                response_time_ms,
+                retry_after_ms,
+            },
+        );
     proptest::option::weighted(0.95, made)
 }
 
@@ -79,34 +136,67 @@ fn token() -> impl Strategy<Value = Token> {
 }
 
 fn crawl_policy() -> impl Strategy<Value = CrawlPolicy> {
-    let clocks = (prop_oneof![Just(0), 1..5_000u64], prop_oneof![Just(0), Just(2_000u64)], prop_oneof![Just(0u32), Just(1u32), Just(20u32)], prop_oneof![3 => Just(0u32), 1 => 1..4u32]);
-    let limits = (prop_oneof![3 => Just(0u64), 1 => 1..4u64], prop_oneof![3 => Just(0u64), 1 => 1..6u64], prop_oneof![4 => Just(0u64), 1 => Just(1u64)]);
-    let budget = (prop_oneof![2 => Just(0u64), 1 => 1..4u64], prop_oneof![Just(0u64), Just(60_000u64)]);
-    let rest = (any::<bool>(), prop_oneof![Just(0u64), Just(20_000u64)], prop_oneof![6 => Just(false), 1 => Just(true)]);
-    (1..4u32, clocks, limits, budget, rest).prop_map(|(crawl, clocks, limits, budget, rest)| CrawlPolicy {
-        crawl,
-        min_delay_ms: clocks.0,
-        crawl_delay_cap_ms: clocks.1,
-        response_time_factor_tenths: clocks.2,
-        max_attempts: clocks.3,
-        max_queued_per_host: limits.0,
-        max_queued_per_site: limits.1,
-        max_hosts_per_site: limits.2,
-        host_budget_pages: budget.0,
-        budget_cycle_ms: budget.1,
-        revisit: rest.0,
-        revisit_min_ms: rest.1,
-        revisit_max_ms: rest.1 * 4,
-        paused: rest.2,
-        ..CrawlPolicy::default()
+    let clocks = (
+        prop_oneof![Just(0), 1..5_000u64],
+        prop_oneof![Just(0), Just(2_000u64)],
+        prop_oneof![Just(0u32), Just(1u32), Just(20u32)],
+        prop_oneof![3 => Just(0u32), 1 => 1..4u32],
+    );
+    let limits = (
+        prop_oneof![3 => Just(0u64), 1 => 1..4u64],
+        prop_oneof![3 => Just(0u64), 1 => 1..6u64],
+        prop_oneof![4 => Just(0u64), 1 => Just(1u64)],
+    );
+    let budget = (
+        prop_oneof![2 => Just(0u64), 1 => 1..4u64],
+        prop_oneof![Just(0u64), Just(60_000u64)],
+    );
+    let rest = (
+        any::<bool>(),
+        prop_oneof![Just(0u64), Just(20_000u64)],
+        prop_oneof![6 => Just(false), 1 => Just(true)],
+    );
+    (1..4u32, clocks, limits, budget, rest).prop_map(|(crawl, clocks, limits, budget, rest)| {
+        CrawlPolicy {
+            crawl,
+            min_delay_ms: clocks.0,
+            crawl_delay_cap_ms: clocks.1,
+            response_time_factor_tenths: clocks.2,
+            max_attempts: clocks.3,
+            max_queued_per_host: limits.0,
+            max_queued_per_site: limits.1,
+            max_hosts_per_site: limits.2,
+            host_budget_pages: budget.0,
+            budget_cycle_ms: budget.1,
+            revisit: rest.0,
+            revisit_min_ms: rest.1,
+            revisit_max_ms: rest.1 * 4,
+            paused: rest.2,
+            ..CrawlPolicy::default()
+        }
     })
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let origin = 0..world::ORIGINS.len();
     // Page number, priority, depth, hops.
-    let link = (1..4u32, 0..36usize, prop_oneof![Just(0u8), Just(40), Just(200)], prop_oneof![8 => Just(0u32), 1 => Just(300)], prop_oneof![8 => Just(0u32), 1 => Just(11)]);
-    let report = (which(), token(), contact(), 0..12i32, 0..7i32, any::<bool>(), prop_oneof![6 => Just(0u8), 1 => 1..3u8], 0..4u8);
+    let link = (
+        1..4u32,
+        0..36usize,
+        prop_oneof![Just(0u8), Just(40), Just(200)],
+        prop_oneof![8 => Just(0u32), 1 => Just(300)],
+        prop_oneof![8 => Just(0u32), 1 => Just(11)],
+    );
+    let report = (
+        which(),
+        token(),
+        contact(),
+        0..12i32,
+        0..7i32,
+        any::<bool>(),
+        prop_oneof![6 => Just(0u8), 1 => 1..3u8],
+        0..4u8,
+    );
     prop_oneof![
         6 => proptest::collection::vec(link, 1..6).prop_map(Op::Links),
         1 => (origin.clone(), origin.clone(), 0..7u32, 0..4u32).prop_map(|(target, origin, hop, attempt)| Op::Errand { target, origin, hop, attempt }),
@@ -135,71 +225,189 @@ pub fn step() -> impl Strategy<Value = Step> {
 
 /// An item like those a fetcher could not deliver.
 fn outside(page: u8) -> Item {
-    Item { kind: Some(ItemKind::Link(world::link(1, &format!("http://outside.example/{page}"), 0))) }
+    Item {
+        kind: Some(ItemKind::Link(world::link(
+            1,
+            &format!("http://outside.example/{page}"),
+            0,
+        ))),
+    }
 }
 
 impl Op {
     /// The command, against what the run knows now.
     pub fn command(&self, run: &Run) -> Command {
-        Command { body: self.body(run) }
+        Command {
+            body: self.body(run),
+        }
     }
 
     fn body(&self, run: &Run) -> Option<Body> {
         Some(match self {
-            Self::Links(links) => Body::Discover(Discover { items: links.iter().map(link_item).collect() }),
-            Self::Errand { target, origin, hop, attempt } => {
+            Self::Links(links) => Body::Discover(Discover {
+                items: links.iter().map(link_item).collect(),
+            }),
+            Self::Errand {
+                target,
+                origin,
+                hop,
+                attempt,
+            } => {
                 let url = format!("{}/moved/robots.txt", world::ORIGINS[*target].1);
                 let errand = world::errand(world::ORIGINS[*origin].1, &url, *hop, *attempt);
-                Body::Discover(Discover { items: vec![Item { kind: Some(ItemKind::Errand(errand)) }] })
+                Body::Discover(Discover {
+                    items: vec![Item {
+                        kind: Some(ItemKind::Errand(errand)),
+                    }],
+                })
             }
             Self::ErrandResult { origin, back, code } => {
                 let (partition, origin) = world::ORIGINS[*origin];
-                let known = crate::authority::Authority::of(origin).and_then(|(host, authority)| run.model.host(partition, host)?.robots.get(&authority).cloned());
-                let attempt = known.map_or(0, |robots| robots.attempt).saturating_sub(*back);
-                let result = ErrandResult { origin: origin.into(), origin_partition: partition, attempt, robots: Some(found(*code, false, 1)) };
-                Body::Discover(Discover { items: vec![Item { kind: Some(ItemKind::ErrandResult(result)) }] })
+                let known =
+                    crate::authority::Authority::of(origin).and_then(|(host, authority)| {
+                        run.model
+                            .host(partition, host)?
+                            .robots
+                            .get(&authority)
+                            .cloned()
+                    });
+                let attempt = known
+                    .map_or(0, |robots| robots.attempt)
+                    .saturating_sub(*back);
+                let result = ErrandResult {
+                    origin: origin.into(),
+                    origin_partition: partition,
+                    attempt,
+                    robots: Some(found(*code, false, 1)),
+                };
+                Body::Discover(Discover {
+                    items: vec![Item {
+                        kind: Some(ItemKind::ErrandResult(result)),
+                    }],
+                })
             }
-            Self::Lease { session, step, most, ttl_ms } => {
+            Self::Lease {
+                session,
+                step,
+                most,
+                ttl_ms,
+            } => {
                 let session = vec![*session; 16];
-                let newest = run.model.sessions.get(&session).map_or(0, |session| session.number);
-                Body::Lease(LeaseCall { session, number: newest.saturating_add_signed(*step), max_leases: *most, ttl_ms: *ttl_ms })
+                let newest = run
+                    .model
+                    .sessions
+                    .get(&session)
+                    .map_or(0, |session| session.number);
+                Body::Lease(LeaseCall {
+                    session,
+                    number: newest.saturating_add_signed(*step),
+                    max_leases: *most,
+                    ttl_ms: *ttl_ms,
+                })
             }
             Self::Report { which, token, .. } => {
                 let (key, token) = pick(run, *which, *token)?;
-                Body::Report(ReportBatch { items: vec![self.report(run, key, token)] })
+                Body::Report(ReportBatch {
+                    items: vec![self.report(key, token)],
+                })
             }
             Self::Release { which, token } => {
                 let (key, token) = pick(run, *which, *token)?;
-                Body::Release(ReleaseBatch { items: vec![Release { key: Some(key), token }] })
+                Body::Release(ReleaseBatch {
+                    items: vec![Release {
+                        key: Some(key),
+                        token,
+                    }],
+                })
             }
-            Self::Crawl(policy) => Body::SetPolicy(SetPolicy { policy: Some(Policy::Crawl(*policy)) }),
-            Self::Host { origin, delay_ms, block_ms } => Body::SetPolicy(SetPolicy { policy: Some(Policy::Host(host_policy(*origin, *delay_ms, *block_ms))) }),
-            Self::Remove { crawl, target, origin, page, forget } => {
-                Body::Remove(Remove { crawl: *crawl, target: Some(removal(*crawl, *target, *origin, *page)), forget: *forget, cursor: Vec::new() })
-            }
-            Self::Deliver(count) => Body::Deliver(Deliver { keys: run.outbox_keys().into_iter().take(usize::from(*count)).collect() }),
+            Self::Crawl(policy) => Body::SetPolicy(SetPolicy {
+                policy: Some(Policy::Crawl(*policy)),
+            }),
+            Self::Host {
+                origin,
+                delay_ms,
+                block_ms,
+            } => Body::SetPolicy(SetPolicy {
+                policy: Some(Policy::Host(host_policy(*origin, *delay_ms, *block_ms))),
+            }),
+            Self::Remove {
+                crawl,
+                target,
+                origin,
+                page,
+                forget,
+            } => Body::Remove(Remove {
+                crawl: *crawl,
+                target: Some(removal(*crawl, *target, *origin, *page)),
+                forget: *forget,
+                cursor: Vec::new(),
+            }),
+            Self::Deliver(count) => Body::Deliver(Deliver {
+                keys: run
+                    .outbox_keys()
+                    .into_iter()
+                    .take(usize::from(*count))
+                    .collect(),
+            }),
             Self::Tick => return None,
         })
     }
 
-    fn report(&self, run: &Run, key: LeaseKey, token: u64) -> Report {
-        let Self::Report { contact, page, robots, flag, undelivered, digest, .. } = self else { return Report::default() };
+    fn report(&self, key: LeaseKey, token: u64) -> Report {
+        let Self::Report {
+            contact,
+            page,
+            robots,
+            flag,
+            undelivered,
+            digest,
+            ..
+        } = self
+        else {
+            return Report::default();
+        };
         // A lease as it was granted says what kind of outcome fits; a wrong one is tried when the codes agree.
-        let kind = if *page == *robots { LeaseKind::Errand } else { key.kind() };
+        let kind = if *page == *robots {
+            LeaseKind::Errand
+        } else {
+            key.kind()
+        };
         let outcome = match kind {
             LeaseKind::Page => Outcome::Page(page_outcome(*page, *digest)),
-            LeaseKind::Robots => Outcome::Robots(RobotsOutcome { found: (*robots != 6).then(|| found(*robots, *flag, *digest)), requeue: *robots == 6 }),
-            LeaseKind::Errand => Outcome::Errand(ErrandOutcome { delivered: *flag, requeue: *page % 3 == 0, failed: *page % 3 == 1 }),
+            LeaseKind::Robots => Outcome::Robots(RobotsOutcome {
+                found: (*robots != 6).then(|| found(*robots, *flag, *digest)),
+                requeue: *robots == 6,
+            }),
+            LeaseKind::Errand => Outcome::Errand(ErrandOutcome {
+                delivered: *flag,
+                requeue: *page % 3 == 0,
+                failed: *page % 3 == 1,
+            }),
         };
-        let _ = run;
-        Report { key: Some(key), token, contact: *contact, outcome: Some(outcome), undelivered: (0..*undelivered).map(outside).collect() }
+        Report {
+            key: Some(key),
+            token,
+            contact: *contact,
+            outcome: Some(outcome),
+            undelivered: (0..*undelivered).map(outside).collect(),
+        }
     }
 }
 
 fn link_item((crawl, place, priority, depth, redirect_hops): &(u32, usize, u8, u32, u32)) -> Item {
-    let url = format!("{}/{}", world::ORIGINS[place % world::ORIGINS.len()].1, place / world::ORIGINS.len());
-    let link = Link { depth: *depth, redirect_hops: *redirect_hops, ..world::link(*crawl, &url, u32::from(*priority)) };
-    Item { kind: Some(ItemKind::Link(link)) }
+    let url = format!(
+        "{}/{}",
+        world::ORIGINS[place % world::ORIGINS.len()].1,
+        place / world::ORIGINS.len()
+    );
+    let link = Link {
+        depth: *depth,
+        redirect_hops: *redirect_hops,
+        ..world::link(*crawl, &url, u32::from(*priority))
+    };
+    Item {
+        kind: Some(ItemKind::Link(link)),
+    }
 }
 
 fn pick(run: &Run, which: Which, token: Token) -> Option<(LeaseKey, u64)> {
@@ -211,11 +419,14 @@ fn pick(run: &Run, which: Which, token: Token) -> Option<(LeaseKey, u64)> {
         }
         Which::Past(back) => run.lease_back(back).map(|lease| (lease.key, lease.token))?,
     };
-    Some((key, match token {
-        Token::Right => right,
-        Token::Next => right + 1,
-        Token::Zero => 0,
-    }))
+    Some((
+        key,
+        match token {
+            Token::Right => right,
+            Token::Next => right + 1,
+            Token::Zero => 0,
+        },
+    ))
 }
 
 pub fn page_outcome(code: i32, digest: u8) -> PageOutcome {
@@ -224,7 +435,11 @@ pub fn page_outcome(code: i32, digest: u8) -> PageOutcome {
         code,
         status: 200,
         digest: if stored { vec![digest; 32] } else { Vec::new() },
-        etag: if stored { format!("\"{digest}\"") } else { String::new() },
+        etag: if stored {
+            format!("\"{digest}\"")
+        } else {
+            String::new()
+        },
         ..PageOutcome::default()
     }
 }
@@ -245,26 +460,31 @@ fn host_policy(origin: usize, min_delay_ms: u64, block_for_ms: u64) -> HostPolic
     // The last origin is not this shard's.
     let (partition, origin) = world::ORIGINS[origin % (world::ORIGINS.len() - 1)];
     let host = crate::authority::Authority::of(origin).map_or("", |(host, _)| host);
-    HostPolicy { host: host.into(), partition, min_delay_ms, block_for_ms }
+    HostPolicy {
+        host: host.into(),
+        partition,
+        min_delay_ms,
+        block_for_ms,
+    }
 }
 
 fn removal(crawl: u32, target: u8, origin: usize, page: u8) -> Target {
     let (partition, origin) = world::ORIGINS[origin];
     match target {
         0 => Target::Crawl(CrawlTarget {}),
-        1 | 2 => Target::Host(HostTarget { partition, host: crate::authority::Authority::of(origin).map_or("", |(host, _)| host).into() }),
+        1 | 2 => Target::Host(HostTarget {
+            partition,
+            host: crate::authority::Authority::of(origin)
+                .map_or("", |(host, _)| host)
+                .into(),
+        }),
         _ => {
             let url = format!("{origin}/{page}");
-            Target::Url(UrlTarget { partition, fingerprint: world::fingerprint(crawl, &url), url })
+            Target::Url(UrlTarget {
+                partition,
+                fingerprint: world::fingerprint(crawl, &url),
+                url,
+            })
         }
-    }
-}
-
-/// The URL or origin of a lease's work.
-pub fn subject(work: &Work) -> &str {
-    match work {
-        Work::Page(work) => &work.url,
-        Work::Robots(work) => &work.origin,
-        Work::Errand(work) => &work.url,
     }
 }

@@ -1,6 +1,6 @@
 //! Random commands against the machine, its model, its invariants and its twins.
 //!
-//! `PROPTEST_CASES` sets how many; seeds of failures are kept beside this file and run first.
+//! `PROPTEST_CASES` sets how many; seeds of failures are kept in `proptest-regressions/` of the crate and run first.
 
 use super::{
     ops::{self, Step},
@@ -16,13 +16,27 @@ use proptest::prelude::*;
 /// Runs steps from a fixed start: two crawls, one of which makes visits again.
 pub fn play(run: &mut Run, steps: &[Step]) -> Judged {
     let (mut now_ms, mut wall_ms) = (1_000, 1_700_000_000_000u64);
-    let crawl = |crawl, revisit| Command { body: Some(Body::SetPolicy(SetPolicy { policy: Some(Policy::Crawl(CrawlPolicy { crawl, revisit, ..CrawlPolicy::default() })) })) };
+    let crawl = |crawl, revisit| Command {
+        body: Some(Body::SetPolicy(SetPolicy {
+            policy: Some(Policy::Crawl(CrawlPolicy {
+                crawl,
+                revisit,
+                ..CrawlPolicy::default()
+            })),
+        })),
+    };
     run.step(now_ms, wall_ms, vec![crawl(1, false), crawl(2, true)])?;
     for step in steps {
         match step {
-            Step::Entry { passes_ms, wall_step_ms, ops } => {
+            Step::Entry {
+                passes_ms,
+                wall_step_ms,
+                ops,
+            } => {
                 now_ms += passes_ms;
-                wall_ms = wall_ms.saturating_add(*passes_ms).saturating_add_signed(*wall_step_ms);
+                wall_ms = wall_ms
+                    .saturating_add(*passes_ms)
+                    .saturating_add_signed(*wall_step_ms);
                 let commands = ops.iter().map(|op| op.command(run)).collect();
                 run.step(now_ms, wall_ms, commands)?;
             }
@@ -38,9 +52,19 @@ const CASES: u32 = 300;
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     // proptest reads PROPTEST_CASES itself; its own default is another number.
-    let cases = if default.cases == 256 { CASES } else { default.cases };
-    let seeds = proptest::test_runner::FileFailurePersistence::SourceParallel("proptest-regressions");
-    ProptestConfig { cases, max_shrink_iters: 4_000, failure_persistence: Some(Box::new(seeds)), ..default }
+    let cases = if default.cases == 256 {
+        CASES
+    } else {
+        default.cases
+    };
+    let seeds =
+        proptest::test_runner::FileFailurePersistence::SourceParallel("proptest-regressions");
+    ProptestConfig {
+        cases,
+        max_shrink_iters: 1_000,
+        failure_persistence: Some(Box::new(seeds)),
+        ..default
+    }
 }
 
 proptest! {

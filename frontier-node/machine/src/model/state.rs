@@ -32,6 +32,8 @@ pub struct Model {
     pub accepted: u64,
     /// Removed and forgotten URLs, which stay counted.
     pub forgotten: u64,
+    /// Leases expired in this entry: their hosts' places in the ready order are not known.
+    pub expired_now: bool,
     /// Token of the last grant out of the order of classes, and grants since the longest-ready host was served.
     pub unfair_token: u64,
     pub passed_over: u64,
@@ -84,8 +86,8 @@ pub struct Host {
 pub struct Budget {
     pub ends_unix_ms: u64,
     pub spent: u64,
-    /// As its row says: nothing more in this cycle.
-    pub waits: bool,
+    /// As its row says: nothing more until then; 0 = not spent.
+    pub wait_until_unix_ms: u64,
 }
 
 /// Where the robots state of an authority stands.
@@ -203,28 +205,45 @@ pub struct Session {
 
 impl Model {
     pub fn host(&self, partition: u64, name: &str) -> Option<&Host> {
-        self.hosts.iter().find(|host| host.partition == partition && host.name == name)
+        self.hosts
+            .iter()
+            .find(|host| host.partition == partition && host.name == name)
     }
 
     pub fn host_mut(&mut self, partition: u64, name: &str) -> Judged<&mut Host> {
-        let found = self.hosts.iter_mut().find(|host| host.partition == partition && host.name == name);
+        let found = self
+            .hosts
+            .iter_mut()
+            .find(|host| host.partition == partition && host.name == name);
         found.ok_or_else(|| format!("the model has no host {name}"))
     }
 
     pub fn host_or_new(&mut self, partition: u64, name: &str) -> &mut Host {
-        let at = self.hosts.iter().position(|host| host.partition == partition && host.name == name).unwrap_or_else(|| {
-            self.hosts.push(Host { partition, name: name.into(), ..Host::default() });
-            self.hosts.len() - 1
-        });
+        let at = self
+            .hosts
+            .iter()
+            .position(|host| host.partition == partition && host.name == name)
+            .unwrap_or_else(|| {
+                self.hosts.push(Host {
+                    partition,
+                    name: name.into(),
+                    ..Host::default()
+                });
+                self.hosts.len() - 1
+            });
         &mut self.hosts[at]
     }
 
     pub fn url(&self, partition: u64, fingerprint: u64) -> Option<&Url> {
-        self.urls.iter().find(|url| url.partition == partition && url.fingerprint == fingerprint)
+        self.urls
+            .iter()
+            .find(|url| url.partition == partition && url.fingerprint == fingerprint)
     }
 
     pub fn url_mut(&mut self, partition: u64, fingerprint: u64) -> Option<&mut Url> {
-        self.urls.iter_mut().find(|url| url.partition == partition && url.fingerprint == fingerprint)
+        self.urls
+            .iter_mut()
+            .find(|url| url.partition == partition && url.fingerprint == fingerprint)
     }
 
     pub fn lease(&self, key: LeaseKey) -> Option<&Lease> {
@@ -233,30 +252,60 @@ impl Model {
 
     /// URLs queued on a host.
     pub fn queued_on(&self, partition: u64, name: &str) -> impl Iterator<Item = &Url> {
-        self.urls.iter().filter(move |url| url.partition == partition && url.host == name && matches!(url.place, Where::Queued { .. }))
+        self.urls.iter().filter(move |url| {
+            url.partition == partition
+                && url.host == name
+                && matches!(url.place, Where::Queued { .. })
+        })
     }
 
     /// Whether anything refers to a host.
     pub fn is_referred(&self, partition: u64, name: &str) -> bool {
-        let waits = |place: Where| matches!(place, Where::Queued { .. } | Where::Leased | Where::Scheduled { .. });
-        self.urls.iter().any(|url| url.partition == partition && url.host == name && waits(url.place))
-            || self.leases.iter().any(|lease| lease.key.partition == partition && lease.host == name)
-            || self.errands.iter().any(|waiting| waiting.errand.partition == partition && waiting.host == name)
+        let waits = |place: Where| {
+            matches!(
+                place,
+                Where::Queued { .. } | Where::Leased | Where::Scheduled { .. }
+            )
+        };
+        self.urls
+            .iter()
+            .any(|url| url.partition == partition && url.host == name && waits(url.place))
+            || self
+                .leases
+                .iter()
+                .any(|lease| lease.key.partition == partition && lease.host == name)
+            || self
+                .errands
+                .iter()
+                .any(|waiting| waiting.errand.partition == partition && waiting.host == name)
     }
 
     pub fn is_live(&self, crawl: u32) -> bool {
-        self.crawls.get(&crawl).is_some_and(|crawl| !crawl.removed && !crawl.given.paused)
+        self.crawls
+            .get(&crawl)
+            .is_some_and(|crawl| !crawl.removed && !crawl.given.paused)
     }
 
     /// Where the rows say a URL is; `None`: nothing is known of it.
     pub fn place_in(view: &View, partition: u64, fingerprint: u64) -> Option<Where> {
         use crate::keys::url::Stored;
-        let queued = view.queue.iter().find(|row| row.host.0 == partition && row.place.fingerprint == fingerprint);
+        let queued = view
+            .queue
+            .iter()
+            .find(|row| row.host.0 == partition && row.place.fingerprint == fingerprint);
         if let Some(row) = queued {
-            return Some(Where::Queued { due_ms: row.place.due_ms });
+            return Some(Where::Queued {
+                due_ms: row.place.due_ms,
+            });
         }
-        if let Some(visit) = view.schedule.iter().find(|row| row.host.0 == partition && row.fingerprint == fingerprint) {
-            return Some(Where::Scheduled { due_unix_ms: visit.due_unix_ms });
+        if let Some(visit) = view
+            .schedule
+            .iter()
+            .find(|row| row.host.0 == partition && row.fingerprint == fingerprint)
+        {
+            return Some(Where::Scheduled {
+                due_unix_ms: visit.due_unix_ms,
+            });
         }
         if view.leases.contains_key(&(partition, 1, fingerprint)) {
             return Some(Where::Leased);

@@ -4,10 +4,7 @@ use crate::{
     overlay::Overlay,
     rows::{Rows, RowsError},
 };
-use std::{
-    cell::Cell,
-    collections::BTreeMap,
-};
+use std::{cell::Cell, collections::BTreeMap};
 
 /// Committed rows.
 #[derive(Clone, Debug, Default)]
@@ -35,11 +32,21 @@ impl Rows for Store {
         Ok(self.rows.get(key).cloned())
     }
 
-    fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError> {
+    fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError> {
         if from >= to {
             return Ok(Vec::new());
         }
-        let found: Vec<_> = self.rows.range(from.to_vec()..to.to_vec()).take(limit).map(|(key, value)| (key.clone(), value.clone())).collect();
+        let found: Vec<_> = self
+            .rows
+            .range(from.to_vec()..to.to_vec())
+            .take(limit)
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         self.reads.set(self.reads.get() + 1 + found.len() as u64);
         Ok(found)
     }

@@ -21,8 +21,13 @@ pub const ORIGINS: [(u64, &str); 6] = [
 /// Partition hash of a host of [`ORIGINS`], else a hash inside the range.
 pub fn partition(url: &str) -> u64 {
     let host = crate::authority::Authority::of(url).map_or("", |(host, _)| host);
-    let known = ORIGINS.iter().find(|(_, origin)| crate::authority::Authority::of(origin).is_some_and(|(name, _)| name == host));
-    known.map_or_else(|| hash::bytes(7, host.as_bytes()) & 0xff, |(partition, _)| *partition)
+    let known = ORIGINS.iter().find(|(_, origin)| {
+        crate::authority::Authority::of(origin).is_some_and(|(name, _)| name == host)
+    });
+    known.map_or_else(
+        || hash::bytes(7, host.as_bytes()) & 0xff,
+        |(partition, _)| *partition,
+    )
 }
 
 /// Fingerprint of a crawl's URL.
@@ -32,7 +37,14 @@ pub fn fingerprint(crawl: u32, url: &str) -> u64 {
 
 /// A link as a node would offer it.
 pub fn link(crawl: u32, url: &str, priority: u32) -> Link {
-    Link { crawl, url: url.into(), partition: partition(url), fingerprint: fingerprint(crawl, url), priority, ..Link::default() }
+    Link {
+        crawl,
+        url: url.into(),
+        partition: partition(url),
+        fingerprint: fingerprint(crawl, url),
+        priority,
+        ..Link::default()
+    }
 }
 
 /// An errand as a node would offer it.
