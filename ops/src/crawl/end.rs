@@ -34,7 +34,7 @@ pub fn reached(shards: &[ShardStatusResponse], stored: u64, max_pages: Option<u6
         return Some(End::MaxPages);
     }
     let terms = || shards.iter().filter_map(|shard| shard.terms.as_ref());
-    let leased: u64 = terms().map(|t| t.leased).sum::<u64>() + shards.iter().map(|s| s.robots_waiting).sum::<u64>();
+    let leased: u64 = terms().map(|t| t.leased).sum();
     let waiting: u64 = terms().map(|t| t.queued + t.scheduled).sum();
     let outbox: u64 = shards.iter().map(|shard| shard.outbox_waiting).sum();
     if leased == 0 && waiting == 0 && outbox == 0 {
