@@ -81,6 +81,8 @@ fn outcome(record: &UrlRecord) -> Option<Outcome> {
         (UrlState::Queued, None) => Some(Outcome::UnreachableRobots),
         (UrlState::Done, Some(PageCode::Stored | PageCode::NotModified)) => Some(Outcome::Fetched),
         (UrlState::Done, Some(PageCode::Redirect)) => Some(Outcome::Redirect),
+        // A redirect to itself, or one too many in a row, ends there.
+        (UrlState::Done, Some(PageCode::HttpError)) if (300..400).contains(&record.status) => Some(Outcome::Redirect),
         (UrlState::Done, Some(PageCode::HttpError)) if record.status == 404 => Some(Outcome::NotFound),
         (UrlState::Done, Some(PageCode::HttpError)) if record.status == 410 => Some(Outcome::Gone),
         (UrlState::Refused, Some(PageCode::HttpBusy)) => Some(Outcome::ServerError),

@@ -56,13 +56,12 @@ for seed in $seeds; do # one run a host: wget stays on the host of its seed
     -e robots=on "$seed") || true # wget exits 8 when any link is broken
 done
 sleep 1
-mv "$work/nginx/logs/access.log" "$work/wget.log"
-kill -USR1 "$nginx_pid"
-sleep 1
+cp "$work/nginx/logs/access.log" "$work/wget.log"
 
 echo "escapement crawl --seeds FILE --out DIR --delay ${delay_ms}ms --scope host --allow-net 127.0.0.0/8 --resolve '*=127.0.0.1:$port' --json"
 "$escapement" crawl --seeds "$work/seeds" --out "$work/crawl" --delay "${delay_ms}ms" --scope host \
   --allow-net 127.0.0.0/8 --resolve "*=127.0.0.1:$port" --json >"$work/summary"
 tail -n 1 "$work/summary"
 sleep 1
-"$here/compare.sh" "$work/wget.log" "$work/nginx/logs/access.log" "$delay_ms"
+tail -c +$(($(stat -c %s "$work/wget.log") + 1)) "$work/nginx/logs/access.log" >"$work/crawl.log"
+"$here/compare.sh" "$work/wget.log" "$work/crawl.log" "$delay_ms"

@@ -92,6 +92,8 @@ struct Point {
     pairs: u64,
     ns_a_pair: f64,
     rows_ns_a_pair: f64,
+    row_reads_a_pair: f64,
+    row_writes_a_pair: f64,
 }
 
 impl Point {
@@ -100,6 +102,8 @@ impl Point {
             "hosts": self.hosts,
             "pairs": self.pairs,
             "ns_a_pair": rounded(self.ns_a_pair),
+            "row_reads_a_pair": rounded(self.row_reads_a_pair),
+            "row_writes_a_pair": rounded(self.row_writes_a_pair),
             "same_reads_and_writes_of_rows_alone_ns_a_pair": rounded(self.rows_ns_a_pair),
         })
     }
@@ -134,6 +138,12 @@ fn cost(shard: &mut Prepared, hosts: u32, args: &Args) -> Result<Point, CommandE
     }
     let ns_a_pair = ns_since(started, pairs);
     let (steps, traced_pairs) = trace(shard, pairs / 2, batch)?;
+    let count = |of: fn(&Step) -> usize| {
+        let count: usize = steps.iter().map(of).sum();
+        ratio(count as f64, traced_pairs as f64)
+    };
+    let row_reads_a_pair = count(|(reads, _)| reads.len());
+    let row_writes_a_pair = count(|(_, changes)| changes.len());
     let started = cpu_time();
     replay(&mut shard.model.rows, steps)?;
     Ok(Point {
@@ -141,6 +151,8 @@ fn cost(shard: &mut Prepared, hosts: u32, args: &Args) -> Result<Point, CommandE
         pairs,
         ns_a_pair,
         rows_ns_a_pair: ns_since(started, traced_pairs),
+        row_reads_a_pair,
+        row_writes_a_pair,
     })
 }
 
