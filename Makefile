@@ -6,7 +6,7 @@ TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
 ESCAPEMENT = $(TARGET_DIR)/debug/escapement
 PROGRESS = ops/build/progress.sh
 
-.PHONY: demo test build setup lint bench power-cut real-docs soak clean
+.PHONY: demo test build setup lint drill power-cut real-docs bench clean
 
 demo: build
 	$(ESCAPEMENT) demo
@@ -27,17 +27,19 @@ lint: setup
 
 # Longer checks, each its own target.
 
-bench: build
-	for n in n1 n2 n3 n5 n6 n7; do $(ESCAPEMENT) bench $$n --json || exit 1; done
+# 200 hosts, ten kills at random moments, judged by what the web saw.
+drill: build
+	$(ESCAPEMENT) demo --hosts 200 --max-pages-per-host 60 --kills 10 --kill-after 8s
 
+# 60 moments instead of the few that `make test` tries.
 power-cut: build
-	tests/power-cut/run.sh $(ESCAPEMENT)
+	ESCAPEMENT_POWER_CUTS=60 cargo test --workspace --lib power_cut -- --nocapture --test-threads 2
 
 real-docs: build
 	tests/real-docs/run.sh $(ESCAPEMENT)
 
-soak: build
-	tests/soak/run.sh $(ESCAPEMENT)
+bench: build
+	for n in n1 n2 n3 n5 n6 n7; do $(ESCAPEMENT) bench $$n --json || exit 1; done
 
 clean:
 	cargo clean
