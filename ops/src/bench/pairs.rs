@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 const TTL_MS: u64 = 120_000;
 /// How long a call waits for something ready, ms.
 const WAIT_MS: u64 = 1_000;
+/// How often a call is tried, and the pause between two tries.
+const TRIES: u32 = 100;
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// A fetcher's session with one shard.
 pub struct Session {
@@ -81,19 +84,19 @@ impl Session {
     }
 }
 
-/// A call, again while the node has too much to do.
+/// A call, again while the node cannot take it: each is idempotent, and a node that is too slow for its own time limits
+/// shall show as a low figure, not as none.
 async fn patiently<T, F>(call: impl Fn() -> F) -> Result<T, CallError>
 where
     F: Future<Output = Result<T, CallError>>,
 {
-    loop {
+    for _ in 1..TRIES {
         match call().await {
-            Err(CallError::OverLimit { retry_after_ms, .. }) if retry_after_ms > 0 => {
-                tokio::time::sleep(Duration::from_millis(retry_after_ms)).await;
-            }
+            Err(error) if error.is_retryable() => tokio::time::sleep(RETRY_PAUSE).await,
             other => return other,
         }
     }
+    call().await
 }
 
 fn stored(lease: &pb::Lease) -> pb::Report {
