@@ -135,6 +135,21 @@ impl Model {
             .max(host.min_delay_ms)
     }
 
+    /// The shortest delay that any crawl's policy gives a host.
+    pub fn least_delay_ms(&self, host: &Host) -> u64 {
+        let asked_ms = host
+            .robots
+            .values()
+            .map(|robots| robots.asked_ms)
+            .max()
+            .unwrap_or(0);
+        let terms = self
+            .crawls
+            .values()
+            .map(|crawl| delay_of(&crawl.given, asked_ms, host.response_ms));
+        terms.min().unwrap_or(0).max(host.min_delay_ms)
+    }
+
     /// Shard time before which a host may not be leased.
     pub fn clock_ms(&self, host: &Host) -> u64 {
         let contact = host

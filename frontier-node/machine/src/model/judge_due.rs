@@ -36,10 +36,16 @@ impl Model {
         for lease in due {
             self.leases.retain(|other| other.token != lease.token);
             self.ended.insert((lease.key, lease.token), Ended::Expired);
+            let least_ms = self
+                .host(lease.key.partition, &lease.host)
+                .map_or(0, |host| self.least_delay_ms(host));
             let host = self.host_mut(lease.key.partition, &lease.host)?;
             host.last_contact_ms = host.last_contact_ms.max(Some(lease.deadline_ms));
             if let Some(row) = after.hosts.get(&(lease.key.partition, lease.host.clone())) {
                 host.stored_delay_ms = row.delay_ms;
+            } else {
+                // Expired and forgotten in one entry: by the delay of one of the crawls.
+                host.stored_delay_ms = least_ms;
             }
             match lease.key.kind() {
                 LeaseKind::Page => self.expire_page(&lease)?,
@@ -82,6 +88,17 @@ impl Model {
         Ok(())
     }
 
+    /// Nothing is known of the URL any more, nor of leases it had.
+    pub fn forget(&mut self, partition: u64, fingerprint: u64) {
+        let same = |one: u64, other: u64| one == partition && other == fingerprint;
+        self.urls
+            .retain(|url| !same(url.partition, url.fingerprint));
+        self.ended.retain(|(key, _), _| {
+            key.kind() != LeaseKind::Page || !same(key.partition, key.fingerprint)
+        });
+        self.forgotten += 1;
+    }
+
     /// A marked lease, and any of a removed crawl, closes its URL as removed, whatever happened.
     pub fn close_if_removed(&mut self, lease: &Lease) -> bool {
         let (partition, fingerprint) = (lease.key.partition, lease.key.fingerprint);
@@ -90,9 +107,7 @@ impl Model {
             return false;
         }
         if lease.forget || crawl.is_some_and(|crawl| crawl.forget) {
-            self.urls
-                .retain(|url| url.partition != partition || url.fingerprint != fingerprint);
-            self.forgotten += 1;
+            self.forget(partition, fingerprint);
         } else if let Some(url) = self.url_mut(partition, fingerprint) {
             url.place = Where::Removed;
         }

@@ -103,8 +103,8 @@ impl Model {
             None if slice.forget => {
                 // One that was removed before only leaves `seen`.
                 let counted = url.place == Where::Removed;
-                self.urls.remove(at);
-                self.forgotten += 1;
+                let (partition, fingerprint) = (url.partition, url.fingerprint);
+                self.forget(partition, fingerprint);
                 Ok(if counted {
                     Removal::Untouched
                 } else {
