@@ -33,6 +33,8 @@ pub const MAX_APPEND_BYTES: usize = 1024 * 1024;
 
 /// Most rows that one `scan` returns, whatever its caller asks for.
 pub const MAX_SCAN_ROWS: usize = 1_000_000;
+/// Scans of at most so many rows keep what they read in the block cache.
+pub const CACHED_SCAN_ROWS: usize = 256;
 
 /// Longest row key, in bytes.
 pub const MAX_KEY_BYTES: usize = 16 * 1024;

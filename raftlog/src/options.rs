@@ -78,7 +78,7 @@ impl EngineOptions {
             log_keep_entries: 20_000,
             log_keep_size_bytes: 256 * 1024 * 1024,
             timing: RaftTiming::default(),
-            block_cache_size_bytes: 64 * 1024 * 1024,
+            block_cache_size_bytes: 256 * 1024 * 1024,
             log_cache_size_bytes: 8 * 1024 * 1024,
             memtable_size_bytes: 64 * 1024 * 1024,
             bloom_bits_per_key: None,

@@ -30,11 +30,16 @@ pub fn last_json(output: &Output) -> serde_json::Value {
 
 /// A crawl of a fake web with short waits, so that a test ends soon.
 pub fn crawl_command(seed_url: &str, web: std::net::SocketAddr, out: &Path) -> Command {
+    paced_crawl(seed_url, web, out, "100ms", "3s")
+}
+
+/// The same with a delay and a patience of its own.
+pub fn paced_crawl(seed_url: &str, web: std::net::SocketAddr, out: &Path, delay: &str, patience: &str) -> Command {
     let mut command = Command::new(escapement());
     command
         .args(["crawl", seed_url, "--scope", "any", "--json", "--allow-net", "127.0.0.0/8"])
-        .args(["--resolve", &format!("*={web}"), "--delay", "100ms", "--lease-ttl", "6s", "--fetch-timeout", "3s"])
-        .args(["--back-off", "500ms", "--attempts", "2", "--patience", "3s", "--out"])
+        .args(["--resolve", &format!("*={web}"), "--delay", delay, "--lease-ttl", "6s", "--fetch-timeout", "3s"])
+        .args(["--back-off", "500ms", "--attempts", "2", "--patience", patience, "--out"])
         .arg(out);
     command
 }

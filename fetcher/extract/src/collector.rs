@@ -1,6 +1,6 @@
 //! The links of a page as they come: resolved, without repeats, counted, capped.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use encoding_rs::Encoding;
 use urlkey::{CanonicalUrl, UrlError};
@@ -29,7 +29,7 @@ pub(crate) struct Collector {
     waiting_bytes: usize,
     links: Vec<Link>,
     /// Place of each URL in `links`; only looked up, never walked.
-    places: HashMap<CanonicalUrl, usize>,
+    places: BTreeMap<CanonicalUrl, usize>,
     page_links: usize,
     canonical: Option<CanonicalUrl>,
     dropped: Dropped,
@@ -53,7 +53,7 @@ impl Collector {
             waiting: Vec::new(),
             waiting_bytes: 0,
             links: Vec::new(),
-            places: HashMap::new(),
+            places: BTreeMap::new(),
             page_links: 0,
             canonical: None,
             dropped: Dropped::default(),

@@ -3,6 +3,7 @@
 
 use crate::{
     Counter, UrlState,
+    command::lease::Work,
     command::report::{LostReason, PageCode, ReportResult, RobotsCode},
     testing::*,
 };
@@ -118,4 +119,22 @@ fn what_is_due_is_told() {
     shard.close(&lease, answered(0), stored(1));
     assert_eq!(shard.m.next_ready_ms(), Some(shard.now_ms + 1_000));
     assert_eq!(shard.m.next_due_ms(), Some(shard.now_ms + 1_000));
+}
+
+// case A10
+#[test]
+fn each_host_has_the_delay_of_its_own_robots() {
+    let mut shard = Shard::new();
+    shard.add(&["http://seed.example/", "http://slow.other/"]);
+    for lease in shard.lease(2) {
+        let Work::Robots(robots) = &lease.work else { panic!("{lease:?}") };
+        let found = if robots.origin == "http://slow.other" {
+            rules("User-agent: *\nCrawl-delay: 10", 10_000)
+        } else {
+            found(RobotsCode::AllowAll)
+        };
+        shard.close_robots(&lease, answered(0), found);
+    }
+    let delays = ["http://seed.example/", "http://slow.other/"].map(|url| shard.host(url).delay_ms);
+    assert_eq!(delays, [1_000, 10_000]);
 }

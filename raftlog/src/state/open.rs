@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rocksdb::{BlockBasedOptions, Cache, DB, DBCompressionType, Options};
+use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, DB, DBCompressionType, Options};
 
 use crate::errors::OpenError;
 use crate::open_db::open_db;
@@ -33,6 +33,9 @@ pub(crate) fn table_options(options: &EngineOptions, cache: &Cache) -> Options {
     // Index blocks count against the cache, so that memory stays bounded whatever the number of tables.
     table.set_cache_index_and_filter_blocks(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    // Partitioned, for a lookup needs one small piece of a table's index and not hundreds of kilobytes of it.
+    table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    table.set_pin_top_level_index_and_filter(true);
     // Larger blocks compress keys of 16 bytes better; a point read costs one block either way.
     table.set_block_size(8 * 1024);
     table.set_format_version(5);

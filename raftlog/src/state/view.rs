@@ -5,7 +5,7 @@ use rocksdb::{DB, IteratorMode, ReadOptions, SnapshotWithThreadMode};
 use super::keys::{MetaField, meta_key, user_bounds, user_key};
 use crate::errors::StateError;
 use crate::ids::GroupId;
-use crate::limits::MAX_SCAN_ROWS;
+use crate::limits::{CACHED_SCAN_ROWS, MAX_SCAN_ROWS};
 use crate::rows::KeyRange;
 
 /// A row: key and value.
@@ -43,18 +43,24 @@ impl<'a> StateView<'a> {
 
     /// The first rows of a range, at most `limit` and at most [`MAX_SCAN_ROWS`].
     pub fn scan(&self, range: &KeyRange, limit: usize) -> Result<Vec<Row>, StateError> {
-        self.iter(range).take(limit.min(MAX_SCAN_ROWS)).collect()
+        // A short scan is a lookup and will be made again nearby; without the cache each one decompresses its blocks anew.
+        let rows = self.rows(range, limit <= CACHED_SCAN_ROWS);
+        rows.take(limit.min(MAX_SCAN_ROWS)).collect()
     }
 
     /// The rows of a range in ascending order of keys. Blocks read on the way do not push others out of the cache.
     pub fn iter(&self, range: &KeyRange) -> impl Iterator<Item = Result<Row, StateError>> + '_ {
+        self.rows(range, false)
+    }
+
+    fn rows(&self, range: &KeyRange, fill_cache: bool) -> impl Iterator<Item = Result<Row, StateError>> + '_ {
         let (start, end) = user_bounds(range);
         // A range that ends before it starts holds nothing; RocksDB leaves that undefined.
         let end = end.max(start.clone());
         let mut options = ReadOptions::default();
         options.set_iterate_lower_bound(start);
         options.set_iterate_upper_bound(end);
-        options.fill_cache(false);
+        options.fill_cache(fill_cache);
         self.snapshot
             .iterator_opt(IteratorMode::Start, options)
             .map(|row| {
