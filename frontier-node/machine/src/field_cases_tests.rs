@@ -127,7 +127,9 @@ fn each_host_has_the_delay_of_its_own_robots() {
     let mut shard = Shard::new();
     shard.add(&["http://seed.example/", "http://slow.other/"]);
     for lease in shard.lease(2) {
-        let Work::Robots(robots) = &lease.work else { panic!("{lease:?}") };
+        let Work::Robots(robots) = &lease.work else {
+            panic!("{lease:?}")
+        };
         let found = if robots.origin == "http://slow.other" {
             rules("User-agent: *\nCrawl-delay: 10", 10_000)
         } else {

@@ -21,8 +21,8 @@ mod entry;
 mod error;
 mod fixed_ln;
 mod hash;
-mod keys;
 pub mod invariants;
+mod keys;
 pub mod limits;
 mod machine;
 mod overlay;
@@ -34,14 +34,14 @@ mod state;
 mod step;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
-mod model;
-#[cfg(test)]
 mod bench_tests;
 #[cfg(test)]
 mod cost_tests;
 #[cfg(test)]
 mod field_cases_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod model;
 #[cfg(test)]
 mod rebuild_tests;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::{
     keys::{self, meta::MetaRow},
     limits,
     shard_id::ShardId,
-    state::{Crawl, Hosts, Index, Leases, Policy, Sessions},
+    state::{Crawl, Hosts, Index, Leases, LongestWaits, Policy, Robots, Sessions},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,29 +78,19 @@ impl Machine {
         }
     }
 
-    /// The longest any stored wall date may legally lie ahead, ms.
-    pub(crate) fn longest_wall_wait_ms(&self) -> u64 {
-        let of = |policy: &Policy| {
-            longest_visit_ms(policy).max(policy.budget_cycle_ms.saturating_mul(2))
+    /// How far ahead wall dates of each kind may legally lie.
+    pub(crate) fn longest_wall_waits(&self) -> LongestWaits {
+        let longest = |of: fn(&Policy) -> u64| {
+            self.crawls
+                .values()
+                .map(|crawl| of(&crawl.policy))
+                .max()
+                .unwrap_or(limits::POLICY_DURATION_MS)
         };
-        self.crawls
-            .values()
-            .map(|crawl| of(&crawl.policy))
-            .max()
-            .unwrap_or(0)
-            .max(crate::state::Robots::LONGEST_FRESH_MS)
+        LongestWaits {
+            visit_ms: longest(|policy| policy.revisit_max_ms),
+            budget_ms: longest(|policy| policy.budget_cycle_ms.saturating_mul(2)),
+            robots_ms: Robots::LONGEST_FRESH_MS,
+        }
     }
-
-    /// The longest a visit may legally lie ahead under any crawl's policy, ms.
-    pub(crate) fn longest_visit_ms(&self) -> u64 {
-        self.crawls
-            .values()
-            .map(|crawl| longest_visit_ms(&crawl.policy))
-            .max()
-            .unwrap_or(limits::POLICY_DURATION_MS)
-    }
-}
-
-fn longest_visit_ms(policy: &Policy) -> u64 {
-    policy.revisit_max_ms
 }

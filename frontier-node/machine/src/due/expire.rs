@@ -47,21 +47,13 @@ impl Step<'_> {
                 });
                 self.conclude_page(id, key, &lease, url, next)
             }
-            LeaseKind::Robots => self.expire_robots(id, key, &lease),
+            // It says nothing of the host: what is known of its robots stays, and they may be asked again at once.
+            LeaseKind::Robots => {
+                self.end_lease(key);
+                Ok(())
+            }
             LeaseKind::Errand => self.expire_errand(id, key, &lease),
         }
-    }
-
-    /// A try that reached nothing, but says nothing of the host: it may be asked again at once.
-    fn expire_robots(
-        &mut self,
-        id: u64,
-        key: LeaseKey,
-        lease: &LeaseRow,
-    ) -> Result<(), MachineError> {
-        self.end_lease(key);
-        let now_ms = self.now_ms;
-        self.fail_robots(id, lease.authority as u8, now_ms)
     }
 
     fn expire_errand(

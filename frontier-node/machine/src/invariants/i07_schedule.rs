@@ -1,6 +1,7 @@
-//! I7: a host counts its scheduled visits and knows the earliest.
+//! I7: a host counts its scheduled visits, knows the earliest, and a bound that none exceeds.
 //!
-//! Closes: a visit that nobody wakes up for because the host's earliest date belongs to a visit that was removed.
+//! Closes: a visit that nobody wakes up for because the host's earliest date belongs to a visit that was removed; one dated by a
+//! clock that was set back since, which nobody finds behind a nearer one.
 
 use super::{View, Violation, view::HostKey, violation::ensure};
 use std::collections::BTreeMap;
@@ -25,6 +26,22 @@ pub(super) fn check(view: &View) -> Result<(), Violation> {
                 format!(
                     "host {key:x?} says {} visits from {:?}, rows say {count} from {earliest:?}",
                     host.scheduled, host.due_unix_ms
+                )
+            },
+        )?;
+    }
+    for visit in &view.schedule {
+        let bound = view
+            .hosts
+            .get(&visit.host)
+            .map(|host| host.last_due_unix_ms);
+        ensure(
+            bound.is_some_and(|bound| visit.due_unix_ms <= bound),
+            NUMBER,
+            || {
+                format!(
+                    "a visit of host {:x?} at {}, none should be after {bound:?}",
+                    visit.host, visit.due_unix_ms
                 )
             },
         )?;

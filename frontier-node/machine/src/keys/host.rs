@@ -55,6 +55,9 @@ pub(crate) struct HostRow {
     pub min_delay_ms: u64,
     #[prost(message, repeated, tag = "18")]
     pub budgets: Vec<BudgetRow>,
+    /// No visit is later; 0 = none.
+    #[prost(uint64, tag = "19")]
+    pub last_due_unix_ms: u64,
 }
 
 /// One (crawl, authority) of a host with queued URLs.

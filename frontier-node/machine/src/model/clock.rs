@@ -204,19 +204,16 @@ impl Model {
             .budgets
             .get(&crawl)
             .map_or(0, |budget| budget.wait_until_unix_ms);
-        until > self.wall_ms && until <= self.wall_ms + self.longest_wall_wait_ms()
+        until > self.wall_ms && until <= self.wall_ms + self.longest_budget_wait_ms()
     }
 
-    /// How far ahead a stored date may lie; further ones were stored before the wall clock stepped back.
-    pub fn longest_wall_wait_ms(&self) -> u64 {
-        let of =
-            |policy: &CrawlPolicy| revisit_bounds_ms(policy).1.max(2 * budget_cycle_ms(policy));
-        self.crawls
+    /// How far ahead the end of a budget wait may lie; further ones were stored before the wall clock stepped back.
+    pub fn longest_budget_wait_ms(&self) -> u64 {
+        let cycles = self
+            .crawls
             .values()
-            .map(|crawl| of(&crawl.given))
-            .max()
-            .unwrap_or(0)
-            .max(86_400_000)
+            .map(|crawl| budget_cycle_ms(&crawl.given));
+        2 * cycles.max().unwrap_or(0)
     }
 
     /// URLs that could go out now if the clock allows, as pages or behind their robots.txt.

@@ -148,7 +148,7 @@ impl Model {
     }
 
     fn compare_hosts(&mut self, after: &View) -> Judged {
-        let longest_ms = self.longest_wall_wait_ms();
+        let longest_ms = self.longest_budget_wait_ms();
         let mut hosts = std::mem::take(&mut self.hosts);
         for host in &mut hosts {
             let row = after.hosts.get(&(host.partition, host.name.clone()));

@@ -49,7 +49,8 @@ impl Model {
             }
             match lease.key.kind() {
                 LeaseKind::Page => self.expire_page(&lease)?,
-                LeaseKind::Robots => self.expire_robots(&lease)?,
+                // It says nothing of the host: its robots are as they were.
+                LeaseKind::Robots => {}
                 LeaseKind::Errand => {
                     let same = |waiting: &WaitingErrand| {
                         waiting.host == lease.host
@@ -114,20 +115,6 @@ impl Model {
         true
     }
 
-    /// An expired robots lease is a try that reached nothing, and says nothing of the host: it may be asked again at once.
-    fn expire_robots(&mut self, lease: &Lease) -> Judged {
-        let Some(authority) = lease.authority else {
-            return Err("a robots lease without authority".into());
-        };
-        let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
-        let host = self.host_mut(lease.key.partition, &lease.host)?;
-        host.robots
-            .entry(authority)
-            .or_default()
-            .fail(now_ms, wall_ms);
-        Ok(())
-    }
-
     pub fn authority_in(
         &self,
         view: &View,
@@ -151,18 +138,10 @@ impl Model {
             .max()
             .unwrap_or(0);
         let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
-        let found_ms = self.longest_wall_wait_ms();
         for url in &mut self.urls {
             let Where::Scheduled { due_unix_ms } = url.place else {
                 continue;
             };
-            // The machine finds a date beyond the longest visit only once it lies beyond the longest budget wait too: see
-            // `known_gaps_tests`.
-            let may_stay = due_unix_ms > wall_ms && due_unix_ms <= wall_ms + found_ms;
-            let stays = Self::place_in(after, url.partition, url.fingerprint) == Some(url.place);
-            if may_stay && stays {
-                continue;
-            }
             if due_unix_ms > wall_ms && due_unix_ms <= wall_ms + longest_ms {
                 continue;
             }

@@ -11,7 +11,6 @@
 //! - `script`, `golden_tests`: the scripts in `golden/`.
 //! - `full_outbox_tests`: what is too large for a script.
 //! - `cost_tests`: row reads a command at two sizes.
-//! - `known_gaps_tests`: where the machine falls short of the design; each is ignored with its reason.
 //! - `mutant_tests`: bugs put back on purpose, each of which must be caught.
 
 mod clock;
@@ -25,7 +24,6 @@ mod judge_due;
 mod judge_lease;
 mod judge_remove;
 mod judge_report;
-mod known_gaps_tests;
 mod mutant_tests;
 mod ops;
 mod random_tests;

@@ -31,7 +31,7 @@ impl Machine {
     /// Whether an entry with that wall stamp has due visits to promote or budget waits to end.
     pub fn is_wall_due(&self, wall_unix_ms: u64) -> bool {
         self.index
-            .wall_due(wall_unix_ms, self.longest_wall_wait_ms())
+            .wall_due(wall_unix_ms, &self.longest_wall_waits())
             .is_some()
     }
 

@@ -1,6 +1,6 @@
 //! A host in memory: the same facts as its row, compact, plus what follows from leases.
 
-use super::robots::HostAuthority;
+use super::{robots::HostAuthority, wall::WallKind};
 use crate::{authority::Authority, hash, keys::host::BudgetRow};
 use smallvec::SmallVec;
 
@@ -56,6 +56,8 @@ pub(crate) struct Host {
     pub since_ms: u64,
     /// Earliest visit in the schedule, `u64::MAX` = none.
     pub due_unix_ms: u64,
+    /// No visit in the schedule is later; 0 = none.
+    pub last_due_unix_ms: u64,
     /// A lease of it is out.
     pub in_flight: bool,
     pub rest: Option<Box<Rest>>,
@@ -84,6 +86,7 @@ impl Host {
             back_off_until_ms: 0,
             since_ms: 0,
             due_unix_ms: u64::MAX,
+            last_due_unix_ms: 0,
             in_flight: false,
             rest: None,
             scheduled: 0,
@@ -202,31 +205,46 @@ impl Host {
         }
     }
 
-    /// Wall time at which it must be looked at: a due visit, the end of a budget wait, or, idle, its last wall clock.
-    pub fn wall_key(&self) -> Option<u64> {
-        let visit = (self.due_unix_ms != u64::MAX).then_some(self.due_unix_ms);
-        let waits = self
-            .budgets()
-            .iter()
-            .map(|budget| budget.wait_until_unix_ms)
-            .filter(|until| *until != 0)
-            .min();
-        let next = visit.into_iter().chain(waits).min();
-        if next.is_some() || !self.is_idle() {
-            return next;
+    /// Wall dates at which it must be looked at: its first visit and the bound of its last, the ends of budget waits, and,
+    /// idle, the last of its budget cycles and of its robots. A bound is there so that a date too far ahead is found even
+    /// behind one that is not.
+    pub fn wall_dates(&self, mut each: impl FnMut(WallKind, u64)) {
+        if self.due_unix_ms != u64::MAX {
+            each(WallKind::Visit, self.due_unix_ms);
+            each(WallKind::Visit, self.last_due_unix_ms);
+        }
+        let waits = self.budgets().iter();
+        for until in waits.map(|budget| budget.wait_until_unix_ms) {
+            if until != 0 {
+                each(WallKind::Budget, until);
+            }
+        }
+        if !self.is_idle() {
+            return;
+        }
+        let cycles = self.budgets().iter().map(|budget| budget.ends_unix_ms);
+        if let Some(end) = cycles.max().filter(|end| *end != 0) {
+            each(WallKind::Budget, end);
         }
         let fresh = self
             .authorities
             .iter()
             .filter(|known| known.robots.phase == super::Phase::Fresh)
             .map(|known| known.robots.until_ms);
-        let cycles = self.budgets().iter().map(|budget| budget.ends_unix_ms);
-        fresh.chain(cycles).max().filter(|end| *end != 0)
+        if let Some(end) = fresh.max().filter(|end| *end != 0) {
+            each(WallKind::Robots, end);
+        }
+    }
+
+    fn has_wall_dates(&self) -> bool {
+        let mut has = false;
+        self.wall_dates(|_, _| has = true);
+        has
     }
 
     /// Shard time from which an idle host without wall clocks may be forgotten. An override stays.
     pub fn idle_key(&self) -> Option<u64> {
-        if !self.is_idle() || self.min_delay_ms() != 0 || self.wall_key().is_some() {
+        if !self.is_idle() || self.min_delay_ms() != 0 || self.has_wall_dates() {
             return None;
         }
         let robots = self.authorities.iter().filter(|known| {

@@ -7,6 +7,7 @@
 use super::{
     Hosts,
     host::{CLASSES, Host},
+    wall::{LongestWaits, Wall},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +17,7 @@ type TimeSet = BTreeSet<(u64, u64)>;
 pub(crate) struct Index {
     /// By crawl and class: (ready at, host).
     ready: BTreeMap<u32, [TimeSet; CLASSES]>,
-    /// (Unix ms, host).
-    wall: TimeSet,
+    wall: Wall,
     /// (Shard time, host) of hosts to be forgotten.
     idle: TimeSet,
     /// Hosts with URLs behind robots that were unreachable too long.
@@ -37,7 +37,7 @@ impl Index {
                     set.push((at_ms, id));
                 }
             });
-            wall.extend(host.wall_key().map(|at| (at, id)));
+            host.wall_dates(|kind, at| wall.push((kind, at, id)));
             idle.extend(host.idle_key().map(|at_ms| (at_ms, id)));
             index.note_robots(id, host);
         }
@@ -46,7 +46,7 @@ impl Index {
             .map(|(crawl, sets)| (crawl, sets.map(BTreeSet::from_iter)));
         Self {
             ready: sets.collect(),
-            wall: wall.into_iter().collect(),
+            wall: Wall::of(wall),
             idle: idle.into_iter().collect(),
             ..index
         }
@@ -68,9 +68,8 @@ impl Index {
                 set.insert((at_ms, id));
             }
         });
-        if let Some(at) = host.wall_key() {
-            self.wall.insert((at, id));
-        }
+        let wall = &mut self.wall;
+        host.wall_dates(|kind, at| wall.insert(kind, at, id));
         if let Some(at_ms) = host.idle_key() {
             self.idle.insert((at_ms, id));
         }
@@ -85,9 +84,8 @@ impl Index {
                 set.remove(&(at_ms, id));
             }
         });
-        if let Some(at) = host.wall_key() {
-            self.wall.remove(&(at, id));
-        }
+        let wall = &mut self.wall;
+        host.wall_dates(|kind, at| wall.remove(kind, at, id));
         if let Some(at_ms) = host.idle_key() {
             self.idle.remove(&(at_ms, id));
         }
@@ -150,20 +148,14 @@ impl Index {
         (by_class, oldest)
     }
 
-    /// A host whose wall clock is due; a date more than `longest_ms` ahead comes from a clock set back since: due too.
-    pub fn wall_due(&self, wall_ms: u64, longest_ms: u64) -> Option<u64> {
-        let first = self.wall.first().filter(|(at, _)| *at <= wall_ms);
-        let last = || {
-            self.wall
-                .last()
-                .filter(|(at, _)| *at > wall_ms.saturating_add(longest_ms))
-        };
-        first.or_else(last).map(|(_, id)| *id)
+    /// A host with a wall date that is due.
+    pub fn wall_due(&self, wall_ms: u64, longest: &LongestWaits) -> Option<u64> {
+        self.wall.due(wall_ms, longest)
     }
 
-    /// Unix ms of the earliest wall clock.
+    /// Unix ms of the earliest wall date.
     pub fn next_wall_unix_ms(&self) -> Option<u64> {
-        self.wall.first().map(|(at, _)| *at)
+        self.wall.next_unix_ms()
     }
 
     /// A host to be forgotten.
@@ -195,12 +187,13 @@ impl Index {
                 set.iter().map(move |(at, id)| (*crawl, class, *at, *id))
             })
         });
-        let wall = self.wall.iter().map(|(at, id)| (u32::MAX, 0, *at, *id));
-        let idle = self.idle.iter().map(|(at, id)| (u32::MAX, 1, *at, *id));
+        let wall = self.wall.entries().into_iter();
+        let wall = wall.map(|(kind, at, id)| (u32::MAX, kind, at, id));
+        let idle = self.idle.iter().map(|(at, id)| (u32::MAX, 3, *at, *id));
         ready
             .chain(wall)
             .chain(idle)
-            .chain(self.endings.iter().map(|id| (u32::MAX, 2, 0, *id)))
+            .chain(self.endings.iter().map(|id| (u32::MAX, 4, 0, *id)))
             .collect()
     }
 }

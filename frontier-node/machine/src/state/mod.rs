@@ -9,6 +9,7 @@ pub(crate) mod leases;
 pub(crate) mod policy;
 pub(crate) mod robots;
 pub(crate) mod sessions;
+pub(crate) mod wall;
 
 pub(crate) use host::{Host, Lane};
 pub(crate) use hosts::Hosts;
@@ -17,3 +18,4 @@ pub(crate) use leases::{LeaseEntry, Leases};
 pub(crate) use policy::{Crawl, Policy};
 pub(crate) use robots::{Good, HostAuthority, Phase, Robots};
 pub(crate) use sessions::Sessions;
+pub(crate) use wall::LongestWaits;

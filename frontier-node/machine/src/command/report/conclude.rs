@@ -254,6 +254,7 @@ impl Step<'_> {
         self.m.change(id, |host, _| {
             host.scheduled = host.scheduled.saturating_add(1);
             host.due_unix_ms = host.due_unix_ms.min(due_unix_ms);
+            host.last_due_unix_ms = host.last_due_unix_ms.max(due_unix_ms);
         })
     }
 

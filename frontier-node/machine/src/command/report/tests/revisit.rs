@@ -193,3 +193,60 @@ fn due_visits_are_promoted_in_slices_past_queue_limits() {
     assert_eq!(shard.m.next_wall_due_unix_ms(), None);
     shard.rebuild();
 }
+
+/// One host with two visits an hour and four hours ahead at most, of a crawl whose budget cycles are 30 days (the default).
+fn with_near_visits(urls: &[&str]) -> Shard {
+    let mut shard = Shard::bare();
+    shard.crawl(CrawlPolicy {
+        crawl: CRAWL,
+        revisit: true,
+        revisit_min_ms: 3_600_000,
+        revisit_max_ms: 14_400_000,
+        ..CrawlPolicy::default()
+    });
+    shard.add_allowed(urls);
+    for content in 1..=urls.len() {
+        let (lease, _) = shard.lease_page();
+        shard.close(&lease, answered(0), stored(content as u8));
+        shard.pass(7_200_000);
+    }
+    shard
+}
+
+// The longest visit bounds a visit, whatever longer interval another kind of date has.
+#[test]
+fn a_visit_beyond_its_longest_interval_is_due_now() {
+    let mut shard = with_near_visits(&[URL]);
+    assert_eq!(shard.m.status().terms.scheduled, 1);
+    shard.wall_ms -= 10 * DAY_MS;
+    assert!(shard.m.is_wall_due(shard.wall_ms));
+    shard.tick();
+    assert_eq!(shard.url(URL).unwrap().state, UrlState::Queued);
+    assert!(!shard.m.is_wall_due(shard.wall_ms));
+    // The robots.txt dated ten days ahead is asked again first.
+    shard.lease_robots();
+    shard.rebuild();
+}
+
+#[test]
+fn a_visit_too_far_ahead_is_found_behind_a_nearer_one() {
+    let mut shard = with_near_visits(&["http://a.example/1", "http://a.example/2"]);
+    assert_eq!(shard.m.status().terms.scheduled, 2);
+    let at = |shard: &Shard, url| shard.url(url).unwrap().next_visit_unix_ms;
+    let (first, second) = (
+        at(&shard, "http://a.example/1"),
+        at(&shard, "http://a.example/2"),
+    );
+    assert!(first < second, "{first} {second}");
+    // Now the first is within four hours and the second is not.
+    shard.wall_ms = second - 14_400_000 - 1;
+    assert!(first > shard.wall_ms && shard.m.is_wall_due(shard.wall_ms));
+    shard.rebuild();
+    shard.tick();
+    assert_eq!(
+        ["http://a.example/1", "http://a.example/2"].map(|url| shard.url(url).unwrap().state),
+        [UrlState::Scheduled, UrlState::Queued]
+    );
+    assert!(!shard.m.is_wall_due(shard.wall_ms));
+    shard.rebuild();
+}

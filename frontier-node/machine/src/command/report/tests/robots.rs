@@ -194,3 +194,43 @@ fn robots_bodies_over_the_limit_and_odd_findings_are_refused() {
         Closed
     );
 }
+
+// An expiry says nothing of the host: two crashed fetchers 30 days apart end nothing.
+#[test]
+fn expired_robots_leases_are_no_unreachable_robots() {
+    let mut shard = Shard::new();
+    shard.add(&[URL]);
+    for _ in 0..2 {
+        shard.lease_robots();
+        shard.pass(limits::LEASE_TTL_MS.1);
+        shard.tick();
+        assert_eq!(shard.host(URL).authorities[0].robots_state, "unknown");
+        shard.rebuild();
+        shard.pass(31 * DAY_MS);
+    }
+    shard.tick();
+    assert_eq!(shard.m.status().terms.queued, 1);
+    // Nor does one extend what a report began.
+    let (lease, _) = shard.lease_robots();
+    shard.close_robots(&lease, answered(0), found(RobotsCode::Unreachable));
+    shard.pass(31 * DAY_MS);
+    shard.lease_robots();
+    shard.pass(limits::LEASE_TTL_MS.1);
+    shard.tick();
+    assert_eq!(
+        (
+            shard.m.status().terms.queued,
+            shard.m.status().terms.refused
+        ),
+        (1, 0)
+    );
+    assert_eq!(shard.host(URL).authorities[0].robots_state, "unreachable");
+    let (lease, _) = {
+        shard.pass(DAY_MS);
+        shard.lease_robots()
+    };
+    shard.close_robots(&lease, answered(0), found(RobotsCode::AllowAll));
+    shard.pass(DAY_MS / 2);
+    shard.lease_page();
+    shard.rebuild();
+}
