@@ -40,7 +40,10 @@ pub const ROBOTS_UNREACHABLE_DAYS: u64 = 30;
 pub const CRAWLS: usize = 1_024;
 /// Fetcher sessions remembered; beyond, the one that expires first is forgotten.
 pub const SESSIONS: usize = 65_536;
-/// Sessions, idle hosts and URLs behind dead robots that one entry ends.
+/// Shortest time that an idle host's row is kept after its last contact, ms (an hour). A crawl with a longer delay than any
+/// that the shard has had, set after that, meets a host of which no contact is known.
+pub const HOST_KEPT_MS: u64 = 3_600_000;
+/// Sessions, idle hosts (ended or put off) and URLs behind dead robots that one entry ends.
 pub const ENDINGS_PER_ENTRY: usize = 64;
 /// Hosts that a lease call looks at beyond twice its grants.
 pub const HOSTS_LOOKED_AT: usize = 64;

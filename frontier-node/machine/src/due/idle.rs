@@ -1,7 +1,11 @@
 //! Hosts that nothing refers to and whose clocks are past, and sessions that nobody can ask for, are forgotten.
 
 use crate::{
-    counters::Counter, error::MachineError, keys, limits, state::Good, state::hosts, step::Step,
+    counters::Counter,
+    error::MachineError,
+    keys, limits,
+    state::{Good, delay, hosts},
+    step::Step,
 };
 
 impl Step<'_> {
@@ -10,9 +14,27 @@ impl Step<'_> {
             let Some(id) = self.m.index.idle_due(self.now_ms) else {
                 break;
             };
-            self.drop_host(id)?;
+            if !self.put_off(id)? {
+                self.drop_host(id)?;
+            }
         }
         Ok(())
+    }
+
+    /// Keeps a host whose last contact a crawl with a longer delay than it was left with would miss. The ordered set follows from
+    /// host rows alone, so policies are looked at only now, and what they ask is noted in the row.
+    fn put_off(&mut self, id: u64) -> Result<bool, MachineError> {
+        let host = self.m.hosts.host(id)?;
+        if !host.contacted {
+            return Ok(false);
+        }
+        let longest_ms = delay::longest_delay_ms(host, &self.m.crawls);
+        let until_ms = host.last_contact_ms.saturating_add(longest_ms);
+        if until_ms <= self.now_ms {
+            return Ok(false);
+        }
+        self.m.change(id, |host, _| host.kept_until_ms = until_ms)?;
+        Ok(true)
     }
 
     fn drop_host(&mut self, id: u64) -> Result<(), MachineError> {

@@ -3,4 +3,7 @@
 mod endings;
 mod expire;
 mod idle;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod idle_tests;
 mod wake;

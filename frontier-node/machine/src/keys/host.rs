@@ -58,6 +58,9 @@ pub(crate) struct HostRow {
     /// No visit is later; 0 = none.
     #[prost(uint64, tag = "19")]
     pub last_due_unix_ms: u64,
+    /// Shard time until which a crawl of the shard could miss an idle host's last contact; 0 = not looked at yet.
+    #[prost(uint64, tag = "20")]
+    pub kept_until_ms: u64,
 }
 
 /// One (crawl, authority) of a host with queued URLs.

@@ -168,11 +168,25 @@ impl Model {
         contact.max(self.clock_ms(host))
     }
 
-    /// The earliest by either: an idle host may be forgotten by the delay of the crawl that was on it last.
-    pub fn least_clock_ms(&self, host: &Host) -> u64 {
-        let delay_ms = self.delay_ms(host).min(host.stored_delay_ms);
+    /// Shard time before which an idle host may not be forgotten: any crawl that is not removed, and any errand, may come next.
+    pub fn kept_until_ms(&self, host: &Host) -> u64 {
+        let asked_ms = host
+            .robots
+            .values()
+            .map(|robots| robots.asked_ms)
+            .max()
+            .unwrap_or(0);
+        let term = |policy: &CrawlPolicy| delay_of(policy, asked_ms, host.response_ms);
+        let longest_ms = self
+            .crawls
+            .values()
+            .filter(|crawl| !crawl.removed)
+            .map(|crawl| term(&crawl.given))
+            .fold(term(&CrawlPolicy::default()), u64::max)
+            .max(host.min_delay_ms)
+            .max(crate::limits::HOST_KEPT_MS);
         host.last_contact_ms
-            .map_or(0, |contact| contact + delay_ms)
+            .map_or(0, |contact| contact + longest_ms)
             .max(host.back_off_until_ms)
             .max(host.blocked_until_ms)
     }

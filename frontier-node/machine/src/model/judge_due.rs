@@ -194,7 +194,7 @@ impl Model {
             .iter()
             .filter(|host| {
                 !self.is_referred(host.partition, &host.name)
-                    && self.least_clock_ms(host) <= self.now_ms
+                    && self.kept_until_ms(host) <= self.now_ms
             })
             .filter(|host| {
                 after

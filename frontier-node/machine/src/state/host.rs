@@ -1,7 +1,7 @@
 //! A host in memory: the same facts as its row, compact, plus what follows from leases.
 
 use super::{robots::HostAuthority, wall::WallKind};
-use crate::{authority::Authority, hash, keys::host::BudgetRow};
+use crate::{authority::Authority, hash, keys::host::BudgetRow, limits};
 use smallvec::SmallVec;
 
 /// Priorities of one class.
@@ -54,6 +54,8 @@ pub(crate) struct Host {
     pub delay_ms: u64,
     pub back_off_until_ms: u64,
     pub since_ms: u64,
+    /// Idle, it was found to be needed until then; 0 = never.
+    pub kept_until_ms: u64,
     /// Earliest visit in the schedule, `u64::MAX` = none.
     pub due_unix_ms: u64,
     /// No visit in the schedule is later; 0 = none.
@@ -85,6 +87,7 @@ impl Host {
             delay_ms: 0,
             back_off_until_ms: 0,
             since_ms: 0,
+            kept_until_ms: 0,
             due_unix_ms: u64::MAX,
             last_due_unix_ms: 0,
             in_flight: false,
@@ -242,11 +245,17 @@ impl Host {
         has
     }
 
-    /// Shard time from which an idle host without wall clocks may be forgotten. An override stays.
+    /// Shard time from which an idle host without wall dates may be forgotten, if no crawl of that moment could ask for a longer
+    /// delay. An override stays.
     pub fn idle_key(&self) -> Option<u64> {
         if !self.is_idle() || self.min_delay_ms() != 0 || self.has_wall_dates() {
             return None;
         }
+        let contact_kept_ms = if self.contacted {
+            self.last_contact_ms.saturating_add(limits::HOST_KEPT_MS)
+        } else {
+            0
+        };
         let robots = self.authorities.iter().filter(|known| {
             matches!(
                 known.robots.phase,
@@ -258,7 +267,9 @@ impl Host {
                 .map(|known| known.robots.until_ms)
                 .max()
                 .unwrap_or(0)
-                .max(self.clock_ms()),
+                .max(self.clock_ms())
+                .max(self.kept_until_ms)
+                .max(contact_kept_ms),
         )
     }
 
