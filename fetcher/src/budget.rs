@@ -7,6 +7,9 @@ use bytes::{Bytes, BytesMut};
 
 use crate::http::FetchError;
 
+/// How often a body may be in memory at once: while its buffer grows, in the extractor, decoded to text, compressed.
+const MEMORY_COPIES: u64 = 4;
+
 /// The budget.
 #[derive(Debug, Clone)]
 pub struct BodyBudget(Arc<AtomicU64>);
@@ -53,8 +56,9 @@ impl Payload {
     ///
     /// [`FetchError::Memory`] when the budget is used up.
     pub fn push(&mut self, piece: &[u8]) -> Result<(), FetchError> {
-        self.budget.take(piece.len() as u64)?;
-        self.taken += piece.len() as u64;
+        let charged = piece.len() as u64 * MEMORY_COPIES;
+        self.budget.take(charged)?;
+        self.taken += charged;
         self.bytes.extend_from_slice(piece);
         Ok(())
     }
@@ -77,7 +81,7 @@ mod tests {
 
     #[test]
     fn bodies_share_and_give_back() {
-        let budget = BodyBudget::new(10);
+        let budget = BodyBudget::new(40);
         let (mut one, mut two) = (budget.body(), budget.body());
         assert_eq!(one.push(b"123456"), Ok(()));
         assert_eq!(two.push(b"12345"), Err(FetchError::Memory));

@@ -78,7 +78,7 @@ impl FrontierNode {
         } = options;
         let for_identity = Arc::clone(&suffixes);
         let (descriptor, filter, engine) = blocking(move || {
-            std::fs::create_dir_all(&dir).map_err(|error| IdentityError::Io {
+            raftlog::make_durable_dir(&dir).map_err(|error| IdentityError::Io {
                 path: dir.clone(),
                 reason: error.to_string(),
             })?;

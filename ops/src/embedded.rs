@@ -1,6 +1,6 @@
 //! The frontier and the page store of one directory, opened in this process.
 
-use crate::output::CommandError;
+use crate::output::{self, CommandError};
 use client::{Frontier, Router};
 use frontier_node::{FrontierNode, NodeOptions};
 use machine::ListedUrl;
@@ -32,9 +32,18 @@ pub struct Embedded {
 impl Embedded {
     /// Opens `dir/frontier` and `dir/pages`, making them if they are missing.
     pub async fn open(dir: &Path, shards: u32) -> Result<Self, CommandError> {
-        let options = NodeOptions::new(dir.join("frontier"), u64::from(shards));
+        let (frontier, pages) = (dir.join("frontier"), dir.join("pages"));
+        let parts = [frontier.join("log"), pages.join("store-id")].map(|part| part.exists());
+        if parts[0] != parts[1] && parts[0] {
+            return Err(CommandError::Message(format!(
+                "{} is missing or damaged, but {} says what it held: restore it, or start in another directory",
+                pages.display(),
+                frontier.display()
+            )));
+        }
+        let options = NodeOptions::new(frontier, u64::from(shards));
         let suffixes = Arc::clone(&options.suffixes);
-        let store = StoreOptions::new(dir.join("pages"));
+        let store = StoreOptions::new(pages);
         let pages = tokio::task::spawn_blocking(move || PageStore::open(store))
             .await
             .map_err(|e| CommandError::of("opening the page store was interrupted", e))?
@@ -91,7 +100,7 @@ impl Embedded {
                 if let Some(result) = result
                     && result.code() == pb::discover_result::Code::Refused
                 {
-                    eprintln!("escapement: seed {} refused: {}", link.url, result.reason);
+                    output::note(format_args!("escapement: seed {} refused: {}", link.url, result.reason));
                 }
             }
         }

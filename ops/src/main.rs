@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     match cli.run() {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("escapement: {error}");
+            output::note(format_args!("escapement: {error}"));
             ExitCode::from(1)
         }
     }

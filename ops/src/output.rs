@@ -42,6 +42,11 @@ pub fn bytes(data: &[u8]) -> Result<(), CommandError> {
     out.write_all(data).and_then(|()| out.flush()).map_err(written)
 }
 
+/// Writes one line to stderr. Nobody reading it is no reason to stop.
+pub fn note(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
 /// A reader that went away is no failure of ours.
 fn written(error: io::Error) -> CommandError {
     if error.kind() == io::ErrorKind::BrokenPipe {

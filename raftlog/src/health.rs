@@ -60,13 +60,9 @@ impl Health {
         self.low_space.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_low_on_space(&self, low: bool) {
-        if self.low_space.swap(low, Ordering::Relaxed) != low {
-            tracing::warn!(
-                low,
-                "free space on the device crossed the bound for proposals"
-            );
-        }
+    /// Says whether that is news.
+    pub(crate) fn set_low_on_space(&self, low: bool) -> bool {
+        self.low_space.swap(low, Ordering::Relaxed) != low
     }
 }
 

@@ -45,6 +45,7 @@
 
 mod crc32c;
 mod db_cell;
+mod durable_dir;
 mod engine;
 mod errors;
 mod fault;
@@ -74,6 +75,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use durable_dir::make_durable_dir;
 pub use engine::Engine;
 pub use errors::{
     ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason,

@@ -4,11 +4,16 @@ use std::path::Path;
 
 use rocksdb::{DB, ErrorKind, Options};
 
+use crate::durable_dir::make_durable_dir;
 use crate::errors::OpenError;
 
 /// Opens a database; its lock file keeps every other process out.
 pub(crate) fn open_db(options: &Options, dir: &Path) -> Result<DB, OpenError> {
-    DB::open(options, dir).map_err(|error| open_error(dir, &error))
+    let made = make_durable_dir(dir).map_err(|error| OpenError::Io {
+        dir: dir.to_owned(),
+        reason: error.to_string(),
+    });
+    made.and_then(|()| DB::open(options, dir).map_err(|error| open_error(dir, &error)))
 }
 
 fn open_error(dir: &Path, error: &rocksdb::Error) -> OpenError {

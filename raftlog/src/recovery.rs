@@ -17,8 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) fn run(shared: &Shared) {
     let pause = Duration::from_millis(shared.options.recover_interval_ms);
     while !shared.closing.load(Ordering::SeqCst) {
-        let is_low = free_bytes(shared).is_some_and(|free| free < shared.options.min_free_bytes);
-        shared.health.set_low_on_space(is_low);
+        let free_bytes = free_bytes(shared);
+        let is_low = free_bytes.is_some_and(|free| free < shared.options.min_free_bytes);
+        if shared.health.set_low_on_space(is_low) {
+            let (dir, needed_bytes) = (shared.options.dir.display(), shared.options.min_free_bytes);
+            if is_low {
+                tracing::warn!(%dir, free_bytes, needed_bytes, "the disk is full: nothing is accepted until there is space");
+            } else {
+                tracing::warn!(%dir, free_bytes, needed_bytes, "the disk has space again: work goes on");
+            }
+        }
         if let Some(reason) = shared.health.failure() {
             match recover(shared, &reason, is_low) {
                 Ok(()) => shared.health.recovered(),

@@ -36,7 +36,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// What the pure crates may use from outside, in production code.
 const PURE: &[(&str, &[&str])] = &[
-    ("machine", &["prost", "thiserror", "libm"]),
+    ("machine", &["prost", "smallvec", "thiserror"]),
     ("urlkey", &["url", "idna", "percent-encoding", "publicsuffix", "siphasher", "xxhash-rust", "thiserror"]),
     ("robots", &["thiserror"]),
 ];

@@ -97,8 +97,9 @@ impl LocalFrontier {
         request: pb::ShardStatusRequest,
     ) -> Result<pb::ShardStatusResponse, CallError> {
         let shard = self.node.shard(request.shard)?;
-        let (status, applied_index) = shard
-            .look(|machine, _, index| (machine.status(), index))
+        // Counters and the next ready moment of one entry: a lease granted between two looks would seem to be nowhere.
+        let (status, ready_ms, applied_index) = shard
+            .look(|machine, _, index| (machine.status(), machine.next_ready_ms(), index))
             .await?;
         let mut response = shard_status(request.shard, applied_index, status);
         let leading = shard.leading().ok();
@@ -106,7 +107,6 @@ impl LocalFrontier {
         let now_ms = leading.map_or(response.now_ms, |l| {
             l.clock.stamp_ms(self.node.context.clocks.now())
         });
-        let ready_ms = shard.published().next_ready_ms;
         response.next_ready_in_ms =
             ready_ms.map_or(u64::MAX, |ready_ms| ready_ms.saturating_sub(now_ms));
         Ok(response)

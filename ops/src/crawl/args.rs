@@ -29,7 +29,7 @@ pub struct Args {
     /// Directory of the crawl; made if missing, resumed if there.
     #[arg(long)]
     pub out: PathBuf,
-    /// Stop after this many pages were stored, all runs on this directory together.
+    /// Stop after this many pages were stored, all runs on this directory together; what is open then is finished.
     #[arg(long)]
     pub max_pages: Option<u64>,
     /// Least time between two contacts of a host.
@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, default_value = "2m", value_parser = duration::parse)]
     pub patience: Duration,
     /// Groups the frontier is split into; fixed by the first run.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_024))]
     pub shards: u32,
     /// Product of the User-Agent; its leading letters are what robots.txt files name.
     #[arg(long, default_value = "Escapement/0.1")]

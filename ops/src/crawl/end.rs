@@ -34,7 +34,8 @@ pub fn reached(shards: &[ShardStatusResponse], stored: u64, max_pages: Option<u6
         return Some(End::MaxPages);
     }
     let terms = || shards.iter().filter_map(|shard| shard.terms.as_ref());
-    let leased: u64 = terms().map(|t| t.leased).sum();
+    // Of every kind: a host whose robots.txt is being fetched is not idle.
+    let leased: u64 = shards.iter().filter_map(|shard| shard.ready.as_ref()).map(|ready| ready.leased).sum();
     let waiting: u64 = terms().map(|t| t.queued + t.scheduled).sum();
     let outbox: u64 = shards.iter().map(|shard| shard.outbox_waiting).sum();
     if leased == 0 && waiting == 0 && outbox == 0 {

@@ -1,5 +1,6 @@
 //! One line that shows how the crawl stands: redrawn on a terminal, printed now and then elsewhere.
 
+use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use proto::frontier_v1::ShardStatusResponse;
 use std::io::IsTerminal;
@@ -38,7 +39,7 @@ impl Progress {
         match self.printed {
             None => self.bar.set_message(text),
             Some(last) if last.elapsed() >= PRINT_EVERY => {
-                eprintln!("{text}");
+                output::note(format_args!("{text}"));
                 self.printed = Some(Instant::now());
             }
             Some(_) => {}

@@ -19,6 +19,8 @@ use urlkey::{CanonicalUrl, Canonicalizer};
 
 /// How often the end is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Characters of a refused seed that are shown.
+const SHOWN_CHARS: usize = 200;
 /// How long a stop may take.
 const STOP_WITHIN: Duration = Duration::from_secs(40);
 
@@ -37,17 +39,15 @@ async fn crawl(args: &Args) -> Result<ExitCode, CommandError> {
     let started = Instant::now();
     let seeds = seeds::gather(&args.urls, args.seeds.as_deref())?;
     for (text, why) in &seeds.refused {
-        eprintln!("escapement: seed {text:?} refused: {why}");
+        output::note(format_args!("escapement: seed {:?} refused: {why}", shown(text)));
     }
+    config(args).check().map_err(|e| CommandError::of("cannot fetch", e))?;
     let settings = settle(args, &seeds)?;
     let embedded = Embedded::open(&args.out, settings.shards).await?;
-    embedded.set_policy(policy(args)).await?;
-    embedded.offer(links(&seeds)).await?;
-    let fetcher = Fetcher::new(parts(args, &settings, &embedded)?).map_err(|e| CommandError::of("cannot fetch", e))?;
-    let end = watch(args, &embedded, fetcher).await?;
-    let shards = embedded.shards().await?;
-    let summary = Summary::of(&shards, &embedded.pages.stats(), end, started.elapsed());
+    // Closed on every path: a process that ends while its databases work aborts.
+    let crawled = crawl_with(args, &seeds, &settings, &embedded, started).await;
     embedded.close().await;
+    let summary = crawled?;
     if args.json {
         output::line(serde_json::to_string(&summary).map_err(|e| CommandError::of("cannot write JSON", e))?)?;
     } else {
@@ -56,9 +56,35 @@ async fn crawl(args: &Args) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
+async fn crawl_with(
+    args: &Args,
+    seeds: &Seeds,
+    settings: &Settings,
+    embedded: &Embedded,
+    started: Instant,
+) -> Result<Summary, CommandError> {
+    embedded.set_policy(policy(args)).await?;
+    embedded.offer(links(seeds)).await?;
+    let stored = stored(&embedded.shards().await?);
+    let parts = parts(args, stored, settings, embedded);
+    let metrics = Arc::clone(&parts.metrics);
+    let fetcher = Fetcher::new(parts).map_err(|e| CommandError::of("cannot fetch", e))?;
+    let end = watch(args, embedded, fetcher).await?;
+    let shards = embedded.shards().await?;
+    let mut summary = Summary::of(&shards, &embedded.pages.stats(), end, started.elapsed());
+    summary.refuse("seed", seeds.refused.len() as u64);
+    summary.refuse("links_over_limit", metrics.links_dropped.get());
+    Ok(summary)
+}
+
+/// Pages stored by all runs on the directory.
+fn stored(shards: &[pb::ShardStatusResponse]) -> u64 {
+    shards.iter().filter_map(|shard| shard.counters.get("pages_stored")).sum()
+}
+
 /// What the directory is bound to, with this run's seeds added.
 fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
-    std::fs::create_dir_all(&args.out)
+    raftlog::make_durable_dir(&args.out)
         .map_err(|e| CommandError::io(format!("cannot make {}", args.out.display()), e))?;
     let stored = Settings::read(&args.out)?;
     let is_new = stored.is_none();
@@ -74,7 +100,7 @@ fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
         return Err(CommandError::Message("no seeds: give URLs or --seeds FILE".to_owned()));
     }
     if !is_new && settings.shards != args.shards && args.shards != 1 {
-        eprintln!("escapement: the directory has {} shards; --shards {} is ignored", settings.shards, args.shards);
+        output::note(format_args!("escapement: the directory has {} shards; --shards {} is ignored", settings.shards, args.shards));
     }
     settings.write(&args.out)?;
     Ok(settings)
@@ -92,13 +118,18 @@ fn policy(args: &Args) -> pb::CrawlPolicy {
     }
 }
 
+/// As much of a seed as a line can hold.
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS).collect()
+}
+
 fn links(seeds: &Seeds) -> Vec<pb::Link> {
     let link = |url: &CanonicalUrl| pb::Link { crawl: CRAWL, url: url.as_str().to_owned(), ..pb::Link::default() };
     seeds.urls.iter().map(link).collect()
 }
 
-fn parts(args: &Args, settings: &Settings, embedded: &Embedded) -> Result<Parts, CommandError> {
-    let config = FetcherConfig {
+fn config(args: &Args) -> FetcherConfig {
+    FetcherConfig {
         http: HttpConfig {
             product: args.product.clone(),
             contact: args.contact.clone(),
@@ -110,7 +141,16 @@ fn parts(args: &Args, settings: &Settings, embedded: &Embedded) -> Result<Parts,
         open_fetches: args.open,
         lease_ttl_ms: args.lease_ttl.as_millis() as u64,
         ..FetcherConfig::default()
-    };
+    }
+}
+
+fn parts(args: &Args, stored: u64, settings: &Settings, embedded: &Embedded) -> Parts {
+    let mut config = config(args);
+    if let Some(most) = args.max_pages {
+        // More open fetches than pages wanted would only overshoot.
+        let left = usize::try_from(most.saturating_sub(stored)).unwrap_or(usize::MAX);
+        config.open_fetches = config.open_fetches.min(left.max(1));
+    }
     let seeds = settings.seeds.iter().filter_map(|url| Canonicalizer::default().canonicalize(url).ok());
     let seeds: Vec<CanonicalUrl> = seeds.collect();
     let mut crawls = Crawls::any(Arc::clone(&embedded.suffixes));
@@ -120,7 +160,7 @@ fn parts(args: &Args, settings: &Settings, embedded: &Embedded) -> Result<Parts,
         ScopeName::Site => Scope::sites_of(&seeds, &embedded.suffixes),
     };
     crawls.rules.insert(CRAWL, CrawlRules { scope, ..CrawlRules::default() });
-    Ok(Parts {
+    Parts {
         dns: Dns::system(),
         config,
         frontier: Arc::clone(&embedded.frontier),
@@ -129,7 +169,7 @@ fn parts(args: &Args, settings: &Settings, embedded: &Embedded) -> Result<Parts,
         crawls,
         extra_roots: Vec::new(),
         metrics: Arc::new(Metrics::default()),
-    })
+    }
 }
 
 /// Runs the fetcher until the crawl is over or the person stops it.
@@ -149,7 +189,7 @@ async fn watch(args: &Args, embedded: &Embedded, fetcher: Fetcher) -> Result<End
             _ = &mut running => return Err(CommandError::Message("the fetcher ended by itself".to_owned())),
             _ = look.tick() => {
                 let shards = embedded.shards().await?;
-                let stored = shards.iter().filter_map(|s| s.counters.get("pages_stored")).sum::<u64>();
+                let stored = stored(&shards);
                 progress.show(&shards, stored);
                 if let Some(end) = end::reached(&shards, stored, args.max_pages, args.patience) {
                     break end;
@@ -161,7 +201,7 @@ async fn watch(args: &Args, embedded: &Embedded, fetcher: Fetcher) -> Result<End
     stop.cancel();
     match tokio::time::timeout(STOP_WITHIN, running).await {
         Ok(Ok(true)) => {}
-        Ok(Ok(false)) | Err(_) => eprintln!("escapement: some fetches did not end in time; their leases run out by themselves"),
+        Ok(Ok(false)) | Err(_) => output::note(format_args!("escapement: some fetches did not end in time; their leases run out by themselves")),
         Ok(Err(error)) => return Err(CommandError::of("the fetcher failed", error)),
     }
     Ok(end)

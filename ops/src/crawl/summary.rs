@@ -93,6 +93,13 @@ impl Summary {
         }
     }
 
+    /// Counts something of this run that was refused before it came to the frontier.
+    pub fn refuse(&mut self, reason: &str, count: u64) {
+        if count > 0 {
+            *self.refused.entry(reason.to_owned()).or_default() += count;
+        }
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         let list = |map: &BTreeMap<String, u64>| {

@@ -55,13 +55,13 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     options.log = Some(dir.join("arrivals.jsonl"));
     let manifest = Manifest::of(&options).map_err(|e| CommandError::of("cannot make the fake web", e))?;
     let web = FakeWeb::start(options).map_err(|e| CommandError::of("cannot serve the fake web", e))?;
-    eprintln!(
+    output::note(format_args!(
         "a fake web of {} hosts and {} URLs at {}; each host at most once in {} ms",
         args.hosts,
         manifest.entries.len(),
         web.addr,
         args.delay.as_millis()
-    );
+    ));
     let crawl = Crawl {
         out: dir.join("crawl"),
         seed_url: web.seed_url.clone(),
@@ -94,15 +94,15 @@ fn kill_and_resume(args: &Args, crawl: &Crawl, web: &RunningFakeWeb) -> Result<K
         // Between half and one and a half of the mean.
         let after = args.kill_after / 2 + args.kill_after.mul_f64((rng % 1_000) as f64 / 1_000.0);
         let Some(requests) = crawl.run_and_kill(after, web)? else {
-            eprintln!("round {round}: the crawl ended before its kill");
+            output::note(format_args!("round {round}: the crawl ended before its kill"));
             return Ok(kills);
         };
         let leased = records::leased(&crawl.out)?;
-        eprintln!(
+        output::note(format_args!(
             "round {round}: SIGKILL after {:.1} s and {requests} requests; {} leases were out, conservation holds",
             after.as_secs_f64(),
             leased.len()
-        );
+        ));
         kills.add(leased);
     }
     Ok(kills)

@@ -45,7 +45,7 @@ impl Engine {
             dir: dir.to_owned(),
             reason: error.to_string(),
         };
-        std::fs::create_dir_all(&options.dir).map_err(|error| io_error(&options.dir, error))?;
+        crate::make_durable_dir(&options.dir).map_err(|error| io_error(&options.dir, error))?;
         let (log_cell, state_cell, state_cache) = open_databases(&options)?;
         check_identity(&*log_cell.get().map_err(closed)?, &options)?;
         let staging = options.dir.join("staging");
@@ -160,7 +160,7 @@ fn judge(found: IdentityMsg, expected: NodeId, dir: &Path) -> Result<(), OpenErr
 fn reset_dir(dir: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => std::fs::create_dir_all(dir),
+        _ => crate::make_durable_dir(dir),
     }
 }
 

@@ -88,9 +88,10 @@ impl Group {
         }
         let running = self.slot.running().map_err(stopped)?;
         if self.shared.health.is_low_on_space() {
-            let dir = self.shared.options.dir.display();
+            let options = &self.shared.options;
+            let (dir, needed) = (options.dir.display(), options.min_free_bytes);
             return Err(ProposeError::DiskFull(format!(
-                "less than min_free_bytes free at {dir}"
+                "less than {needed} bytes free at {dir}"
             )));
         }
         let kib = u32::try_from(size_bytes.div_ceil(1024)).unwrap_or(u32::MAX);
