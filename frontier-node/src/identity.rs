@@ -113,7 +113,11 @@ impl Descriptor {
         match std::fs::read_to_string(&path) {
             Ok(text) => check(&path, &text, node_id, suffixes, shards, key),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                if let Some(rows) = ["log", "state"].map(|part| dir.join(part)).into_iter().find(|part| part.exists()) {
+                if let Some(rows) = ["log", "state"]
+                    .map(|part| dir.join(part))
+                    .into_iter()
+                    .find(|part| part.exists())
+                {
                     // A new secret would give every URL another name, and all of them would be fetched again.
                     return Err(IdentityError::Damaged {
                         path,

@@ -8,7 +8,9 @@ const MAX_MS: f64 = 366.0 * 86_400_000.0;
 /// Parses a number with a unit (ms, s, m, h, d); a bare number is refused, for nobody remembers which unit it has.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let text = text.trim();
-    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let split = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor_ms = match unit.trim() {
         "ms" => 1.0,
@@ -16,10 +18,16 @@ pub fn parse(text: &str) -> Result<Duration, String> {
         "m" => 60_000.0,
         "h" => 3_600_000.0,
         "d" => 86_400_000.0,
-        "" => return Err(format!("{text:?} has no unit: write 500ms, 1s, 2m, 1h or 1d")),
+        "" => {
+            return Err(format!(
+                "{text:?} has no unit: write 500ms, 1s, 2m, 1h or 1d"
+            ));
+        }
         other => return Err(format!("{other:?} is not a unit: ms, s, m, h or d")),
     };
-    let number: f64 = number.parse().map_err(|_| format!("{text:?} is not a duration such as 500ms or 1s"))?;
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("{text:?} is not a duration such as 500ms or 1s"))?;
     let ms = (number * factor_ms).ceil();
     if ms > MAX_MS {
         return Err(format!("{text:?} is more than 366 days"));
@@ -37,12 +45,22 @@ mod tests {
         assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(parse("1s"), Ok(Duration::from_secs(1)));
         assert_eq!(parse("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse("0.0001s"), Ok(Duration::from_millis(1)), "fractions round up");
+        assert_eq!(
+            parse("0.0001s"),
+            Ok(Duration::from_millis(1)),
+            "fractions round up"
+        );
     }
 
     #[test]
     fn what_makes_no_sense_is_named() {
-        for (text, word) in [("1", "no unit"), ("1y", "not a unit"), ("s", "not a duration"), ("1e9d", "unit"), ("999d", "366")] {
+        for (text, word) in [
+            ("1", "no unit"),
+            ("1y", "not a unit"),
+            ("s", "not a duration"),
+            ("1e9d", "unit"),
+            ("999d", "366"),
+        ] {
             let error = parse(text).err().unwrap_or_default();
             assert!(error.contains(word), "{text}: {error}");
         }

@@ -48,18 +48,31 @@ impl Embedded {
             .await
             .map_err(|e| CommandError::of("opening the page store was interrupted", e))?
             .map_err(|e| CommandError::of("cannot open the page store", e))?;
-        let node = FrontierNode::open(options).await.map_err(|e| CommandError::of("cannot open the frontier", e))?;
+        let node = FrontierNode::open(options)
+            .await
+            .map_err(|e| CommandError::of("cannot open the frontier", e))?;
         if !node.wait_until_leading(LEADING_WITHIN).await {
-            return Err(CommandError::Message("the frontier's shards did not start in time".to_owned()));
+            return Err(CommandError::Message(
+                "the frontier's shards did not start in time".to_owned(),
+            ));
         }
-        Ok(Self { frontier: node.frontier(), router: node.router(), pages: Arc::new(pages), suffixes, node })
+        Ok(Self {
+            frontier: node.frontier(),
+            router: node.router(),
+            pages: Arc::new(pages),
+            suffixes,
+            node,
+        })
     }
 
     /// Opens a directory that a crawl made; one that is not there is an error, not a new crawl.
     pub async fn open_existing(dir: &Path, shards: u32) -> Result<Self, CommandError> {
         let frontier = dir.join("frontier");
         if !frontier.is_dir() {
-            return Err(CommandError::Message(format!("{} holds no crawl", dir.display())));
+            return Err(CommandError::Message(format!(
+                "{} holds no crawl",
+                dir.display()
+            )));
         }
         Self::open(dir, shards).await
     }
@@ -71,10 +84,16 @@ impl Embedded {
                 shard: entry.shard,
                 policy: Some(pb::set_policy_request::Policy::Crawl(policy)),
             };
-            let answer =
-                self.frontier.set_policy(request).await.map_err(|e| CommandError::of("cannot set the policy", e))?;
+            let answer = self
+                .frontier
+                .set_policy(request)
+                .await
+                .map_err(|e| CommandError::of("cannot set the policy", e))?;
             if !answer.refused_reason.is_empty() {
-                return Err(CommandError::Message(format!("the policy was refused: {}", answer.refused_reason)));
+                return Err(CommandError::Message(format!(
+                    "the policy was refused: {}",
+                    answer.refused_reason
+                )));
             }
         }
         Ok(())
@@ -85,22 +104,33 @@ impl Embedded {
         for links in links.chunks(OFFERED_AT_ONCE) {
             let mut items = Vec::with_capacity(links.len());
             for link in links {
-                let host = urlkey::CanonicalUrl::verify(&link.url, urlkey::limits::HARD_MAX_URL_BYTES)
-                    .map_err(|e| CommandError::of("a link is not canonical", e))?;
+                let host =
+                    urlkey::CanonicalUrl::verify(&link.url, urlkey::limits::HARD_MAX_URL_BYTES)
+                        .map_err(|e| CommandError::of("a link is not canonical", e))?;
                 let partition = self.router.partition_of_host(host.host());
-                let link = pb::Link { partition, ..link.clone() };
-                items.push(pb::DiscoverItem { item: Some(pb::discover_item::Item::Link(link)) });
+                let link = pb::Link {
+                    partition,
+                    ..link.clone()
+                };
+                items.push(pb::DiscoverItem {
+                    item: Some(pb::discover_item::Item::Link(link)),
+                });
             }
             let offered = self.router.offer(items).await;
             if !offered.undelivered.is_empty() {
                 let count = offered.undelivered.len();
-                return Err(CommandError::Message(format!("the frontier did not take {count} seeds")));
+                return Err(CommandError::Message(format!(
+                    "the frontier did not take {count} seeds"
+                )));
             }
             for (link, result) in links.iter().zip(&offered.results) {
                 if let Some(result) = result
                     && result.code() == pb::discover_result::Code::Refused
                 {
-                    output::note(format_args!("escapement: seed {} refused: {}", link.url, result.reason));
+                    output::note(format_args!(
+                        "escapement: seed {} refused: {}",
+                        link.url, result.reason
+                    ));
                 }
             }
         }
@@ -112,7 +142,12 @@ impl Embedded {
         let mut shards = Vec::new();
         for entry in self.router.shards() {
             let request = pb::ShardStatusRequest { shard: entry.shard };
-            shards.push(self.frontier.shard_status(request).await.map_err(|e| CommandError::of("cannot read a shard", e))?);
+            shards.push(
+                self.frontier
+                    .shard_status(request)
+                    .await
+                    .map_err(|e| CommandError::of("cannot read a shard", e))?,
+            );
         }
         Ok(shards)
     }
@@ -125,8 +160,11 @@ impl Embedded {
         for entry in self.router.shards() {
             let mut cursor = Vec::new();
             loop {
-                let slice =
-                    self.node.list_urls(entry.shard, cursor).await.map_err(|e| CommandError::of("cannot list URLs", e))?;
+                let slice = self
+                    .node
+                    .list_urls(entry.shard, cursor)
+                    .await
+                    .map_err(|e| CommandError::of("cannot list URLs", e))?;
                 slice.urls.into_iter().try_for_each(&mut each)?;
                 cursor = slice.cursor;
                 if cursor.is_empty() {

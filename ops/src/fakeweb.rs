@@ -83,15 +83,19 @@ impl Args {
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let options = args.options();
     if let Some(path) = &args.manifest {
-        let file = File::create(path).map_err(|e| CommandError::io(format!("cannot create {}", path.display()), e))?;
+        let file = File::create(path)
+            .map_err(|e| CommandError::io(format!("cannot create {}", path.display()), e))?;
         let mut out = BufWriter::new(file);
-        write_manifest(&options, &mut out).map_err(|e| CommandError::of("cannot write the manifest", e))?;
-        out.flush().map_err(|e| CommandError::io("cannot write the manifest", e))?;
+        write_manifest(&options, &mut out)
+            .map_err(|e| CommandError::of("cannot write the manifest", e))?;
+        out.flush()
+            .map_err(|e| CommandError::io("cannot write the manifest", e))?;
     }
     let web = FakeWeb::start(options).map_err(|e| CommandError::of("cannot serve", e))?;
     output::line(&web.seed_url)?;
     output::line(format_args!("listening {}", web.addr))?;
     crate::signals::wait_for_stop()?;
-    web.shutdown().map_err(|e| CommandError::io("cannot write the arrival log", e))?;
+    web.shutdown()
+        .map_err(|e| CommandError::io("cannot write the arrival log", e))?;
     Ok(ExitCode::SUCCESS)
 }

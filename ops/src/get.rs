@@ -22,13 +22,17 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let pages = args.out.join("pages");
     if !pages.is_dir() {
-        return Err(CommandError::Message(format!("{} holds no crawl", args.out.display())));
+        return Err(CommandError::Message(format!(
+            "{} holds no crawl",
+            args.out.display()
+        )));
     }
     let digest = match args.what.parse::<Digest>() {
         Ok(digest) => digest,
         Err(_) => digest_of_url(&args.out, &args.what)?,
     };
-    let store = PageStore::open(StoreOptions::new(pages)).map_err(|e| CommandError::of("cannot open the page store", e))?;
+    let store = PageStore::open(StoreOptions::new(pages))
+        .map_err(|e| CommandError::of("cannot open the page store", e))?;
     let page = store
         .get(&digest)
         .map_err(|e| CommandError::of("cannot read the page", e))?
@@ -38,15 +42,21 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
 }
 
 fn digest_of_url(out: &Path, text: &str) -> Result<Digest, CommandError> {
-    let url = Canonicalizer::default()
-        .canonicalize(text)
-        .map_err(|e| CommandError::Message(format!("{text:?} is neither a digest nor a URL: {e}")))?;
+    let url = Canonicalizer::default().canonicalize(text).map_err(|e| {
+        CommandError::Message(format!("{text:?} is neither a digest nor a URL: {e}"))
+    })?;
     let record = records::with_directory(out, async |embedded| {
         let answer = embedded.router.get_url(CRAWL, url.as_str()).await;
-        answer.map(|a| a.record).map_err(|e| CommandError::of("cannot look the URL up", e))
+        answer
+            .map(|a| a.record)
+            .map_err(|e| CommandError::of("cannot look the URL up", e))
     })?;
-    let record = record.ok_or_else(|| CommandError::Message(format!("{url} is not part of this crawl")))?;
-    let bytes = <[u8; 32]>::try_from(record.digest.as_ref())
-        .map_err(|_| CommandError::Message(format!("{url} has no stored page ({})", record.last_reason)))?;
-    hex::encode(bytes).parse().map_err(|e| CommandError::of("the record's digest", e))
+    let record =
+        record.ok_or_else(|| CommandError::Message(format!("{url} is not part of this crawl")))?;
+    let bytes = <[u8; 32]>::try_from(record.digest.as_ref()).map_err(|_| {
+        CommandError::Message(format!("{url} has no stored page ({})", record.last_reason))
+    })?;
+    hex::encode(bytes)
+        .parse()
+        .map_err(|e| CommandError::of("the record's digest", e))
 }

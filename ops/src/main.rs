@@ -20,7 +20,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
-        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("ESCAPEMENT_LOG").unwrap_or_else(|_| "warn,openraft=error".into()))
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("ESCAPEMENT_LOG")
+                .unwrap_or_else(|_| "warn,openraft=error".into()),
+        )
         .init();
     let cli = cli::Cli::parse();
     match cli.run() {

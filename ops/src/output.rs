@@ -21,7 +21,10 @@ pub enum CommandError {
 impl CommandError {
     /// An I/O error with what was being done.
     pub fn io(what: impl Into<String>, source: io::Error) -> Self {
-        Self::Io { what: what.into(), source }
+        Self::Io {
+            what: what.into(),
+            source,
+        }
     }
 
     /// Any displayable failure, with what was being done.
@@ -39,7 +42,9 @@ pub fn line(text: impl std::fmt::Display) -> Result<(), CommandError> {
 /// Writes bytes to stdout as they are.
 pub fn bytes(data: &[u8]) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
-    out.write_all(data).and_then(|()| out.flush()).map_err(written)
+    out.write_all(data)
+        .and_then(|()| out.flush())
+        .map_err(written)
 }
 
 /// Writes one line to stderr. Nobody reading it is no reason to stop.

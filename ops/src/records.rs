@@ -14,8 +14,8 @@ pub fn with_directory<T>(
     dir: &Path,
     work: impl AsyncFnOnce(&Embedded) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
-    let settings =
-        Settings::read(dir)?.ok_or_else(|| CommandError::Message(format!("{} holds no crawl", dir.display())))?;
+    let settings = Settings::read(dir)?
+        .ok_or_else(|| CommandError::Message(format!("{} holds no crawl", dir.display())))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -47,7 +47,10 @@ pub fn leased(dir: &Path) -> Result<Vec<String>, CommandError> {
     let urls = with_directory(dir, async |embedded| {
         for shard in embedded.shards().await? {
             if !shard.terms.as_ref().is_some_and(conserved) {
-                return Err(CommandError::Message(format!("shard {} does not conserve: {:?}", shard.shard, shard.terms)));
+                return Err(CommandError::Message(format!(
+                    "shard {} does not conserve: {:?}",
+                    shard.shard, shard.terms
+                )));
             }
         }
         let mut urls = Vec::new();
@@ -59,16 +62,26 @@ pub fn leased(dir: &Path) -> Result<Vec<String>, CommandError> {
             .await?;
         Ok(urls)
     })?;
-    Ok(urls.into_iter().filter(|listed| listed.record.state == UrlState::Leased).map(|listed| listed.url).collect())
+    Ok(urls
+        .into_iter()
+        .filter(|listed| listed.record.state == UrlState::Leased)
+        .map(|listed| listed.url)
+        .collect())
 }
 
 /// What became of every page, in the words of a fake web's manifest.
 pub fn outcomes(dir: &Path) -> Result<Vec<CrawlOutcome>, CommandError> {
-    let pages = all(dir)?.into_iter().filter(|listed| listed.kind == LeaseKind::Page);
+    let pages = all(dir)?
+        .into_iter()
+        .filter(|listed| listed.kind == LeaseKind::Page);
     let named = pages.filter_map(|listed| {
         let outcome = outcome(&listed.record)?;
         let digest = (!listed.record.digest.is_empty()).then(|| hex::encode(&listed.record.digest));
-        Some(CrawlOutcome { url: listed.url, outcome, digest })
+        Some(CrawlOutcome {
+            url: listed.url,
+            outcome,
+            digest,
+        })
     });
     Ok(named.collect())
 }
@@ -82,8 +95,12 @@ fn outcome(record: &UrlRecord) -> Option<Outcome> {
         (UrlState::Done, Some(PageCode::Stored | PageCode::NotModified)) => Some(Outcome::Fetched),
         (UrlState::Done, Some(PageCode::Redirect)) => Some(Outcome::Redirect),
         // A redirect to itself, or one too many in a row, ends there.
-        (UrlState::Done, Some(PageCode::HttpError)) if (300..400).contains(&record.status) => Some(Outcome::Redirect),
-        (UrlState::Done, Some(PageCode::HttpError)) if record.status == 404 => Some(Outcome::NotFound),
+        (UrlState::Done, Some(PageCode::HttpError)) if (300..400).contains(&record.status) => {
+            Some(Outcome::Redirect)
+        }
+        (UrlState::Done, Some(PageCode::HttpError)) if record.status == 404 => {
+            Some(Outcome::NotFound)
+        }
         (UrlState::Done, Some(PageCode::HttpError)) if record.status == 410 => Some(Outcome::Gone),
         (UrlState::Refused, Some(PageCode::HttpBusy)) => Some(Outcome::ServerError),
         (UrlState::Refused, Some(PageCode::NetworkError)) => Some(Outcome::Truncated),

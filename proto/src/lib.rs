@@ -3,13 +3,20 @@
 //! The `.proto` files under `proto/` are the documentation; this crate holds no policy.
 
 /// `frontier.v1`: discover, lease, report and the rest of a shard's data contract.
-#[allow(missing_docs, clippy::all, clippy::pedantic, clippy::unwrap_used, clippy::expect_used)]
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used
+)]
 pub mod frontier_v1 {
     tonic::include_proto!("frontier.v1");
 }
 
 /// The descriptor set of every service, for gRPC reflection.
-pub const DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/frontier_descriptor.bin"));
+pub const DESCRIPTOR_SET: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/frontier_descriptor.bin"));
 
 /// Trailer that carries an encoded [`frontier_v1::ErrorDetail`].
 pub const ERROR_DETAIL_TRAILER: &str = "escapement-error-bin";

@@ -12,24 +12,55 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("machine", &["urlkey"]),
     ("raftlog", &[]),
     ("client", &["proto", "urlkey"]),
-    ("frontier-node", &["machine", "raftlog", "proto", "urlkey", "client"]),
+    (
+        "frontier-node",
+        &["machine", "raftlog", "proto", "urlkey", "client"],
+    ),
     ("robots", &[]),
     ("extract", &["urlkey"]),
     ("page-store", &[]),
-    ("fetcher", &["client", "proto", "urlkey", "page-store", "robots", "extract"]),
+    (
+        "fetcher",
+        &[
+            "client",
+            "proto",
+            "urlkey",
+            "page-store",
+            "robots",
+            "extract",
+        ],
+    ),
     ("fakeweb", &[]),
     (
         "escapement",
         &[
-            "frontier-node", "fetcher", "page-store", "client", "proto", "urlkey", "machine", "raftlog", "robots",
-            "extract", "fakeweb",
+            "frontier-node",
+            "fetcher",
+            "page-store",
+            "client",
+            "proto",
+            "urlkey",
+            "machine",
+            "raftlog",
+            "robots",
+            "extract",
+            "fakeweb",
         ],
     ),
     (
         "tests",
         &[
-            "frontier-node", "fetcher", "page-store", "client", "proto", "urlkey", "machine", "raftlog", "robots",
-            "extract", "fakeweb",
+            "frontier-node",
+            "fetcher",
+            "page-store",
+            "client",
+            "proto",
+            "urlkey",
+            "machine",
+            "raftlog",
+            "robots",
+            "extract",
+            "fakeweb",
         ],
     ),
 ];
@@ -37,7 +68,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// What the pure crates may use from outside, in production code.
 const PURE: &[(&str, &[&str])] = &[
     ("machine", &["prost", "smallvec", "thiserror"]),
-    ("urlkey", &["url", "idna", "percent-encoding", "publicsuffix", "siphasher", "xxhash-rust", "thiserror"]),
+    (
+        "urlkey",
+        &[
+            "url",
+            "idna",
+            "percent-encoding",
+            "publicsuffix",
+            "siphasher",
+            "xxhash-rust",
+            "thiserror",
+        ],
+    ),
     ("robots", &["thiserror"]),
 ];
 
@@ -50,14 +92,24 @@ const ONLY_BY: &[(&str, &[&str])] = &[
 
 fn uses() -> BTreeMap<String, BTreeSet<String>> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let metadata =
-        MetadataCommand::new().manifest_path(manifest).features(CargoOpt::AllFeatures).no_deps().exec().unwrap();
+    let metadata = MetadataCommand::new()
+        .manifest_path(manifest)
+        .features(CargoOpt::AllFeatures)
+        .no_deps()
+        .exec()
+        .unwrap();
     metadata
         .packages
         .iter()
         .map(|package| {
-            let used = package.dependencies.iter().filter(|d| d.kind == DependencyKind::Normal);
-            (package.name.to_string(), used.map(|d| d.name.clone()).collect())
+            let used = package
+                .dependencies
+                .iter()
+                .filter(|d| d.kind == DependencyKind::Normal);
+            (
+                package.name.to_string(),
+                used.map(|d| d.name.clone()).collect(),
+            )
         })
         .collect()
 }
@@ -67,10 +119,19 @@ fn every_crate_uses_only_what_its_layer_may() {
     let uses = uses();
     let named: BTreeSet<&str> = MAY_USE.iter().map(|(name, _)| *name).collect();
     let there: BTreeSet<&str> = uses.keys().map(String::as_str).collect();
-    assert_eq!(named, there, "the table names the workspace's crates, no more and no fewer");
+    assert_eq!(
+        named, there,
+        "the table names the workspace's crates, no more and no fewer"
+    );
     for (name, allowed) in MAY_USE {
-        for used in uses[*name].iter().filter(|used| there.contains(used.as_str())) {
-            assert!(allowed.contains(&used.as_str()), "{name} must not depend on {used}");
+        for used in uses[*name]
+            .iter()
+            .filter(|used| there.contains(used.as_str()))
+        {
+            assert!(
+                allowed.contains(&used.as_str()),
+                "{name} must not depend on {used}"
+            );
         }
     }
 }
@@ -104,6 +165,9 @@ fn the_log_and_the_http_client_are_known_to_one_crate_each() {
 fn nothing_depends_on_the_tests() {
     for (name, used) in uses() {
         assert!(!used.contains("tests"), "{name} depends on the tests");
-        assert!(!used.contains("fakeweb") || name == "escapement" || name == "tests", "{name} uses the fake web");
+        assert!(
+            !used.contains("fakeweb") || name == "escapement" || name == "tests",
+            "{name} uses the fake web"
+        );
     }
 }

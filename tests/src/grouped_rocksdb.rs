@@ -14,8 +14,15 @@ const MEMBERS: usize = 3;
 
 fn sources() -> PathBuf {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let metadata = cargo_metadata::MetadataCommand::new().manifest_path(manifest).exec().unwrap();
-    let package = metadata.packages.iter().find(|p| p.name.as_str() == "librocksdb-sys").unwrap();
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(manifest)
+        .exec()
+        .unwrap();
+    let package = metadata
+        .packages
+        .iter()
+        .find(|p| p.name.as_str() == "librocksdb-sys")
+        .unwrap();
     package.manifest_path.parent().unwrap().into()
 }
 
@@ -23,17 +30,43 @@ fn compile(program: &str, group: usize, dir: &Path, sources: &Path, member: &str
     let done = Command::new(program)
         .env("ESCAPEMENT_CXX_GROUP", group.to_string())
         .current_dir(sources)
-        .args(["-O0", "-std=c++20", "-include", "cstdint", "-DNDEBUG", "-DOS_LINUX", "-DROCKSDB_PLATFORM_POSIX"])
-        .args(["-DROCKSDB_LIB_IO_POSIX", "-I", "rocksdb/include", "-I", "rocksdb", "-I", ".", "-o"])
+        .args([
+            "-O0",
+            "-std=c++20",
+            "-include",
+            "cstdint",
+            "-DNDEBUG",
+            "-DOS_LINUX",
+            "-DROCKSDB_PLATFORM_POSIX",
+        ])
+        .args([
+            "-DROCKSDB_LIB_IO_POSIX",
+            "-I",
+            "rocksdb/include",
+            "-I",
+            "rocksdb",
+            "-I",
+            ".",
+            "-o",
+        ])
         .arg(object)
         .args(["-c", &format!("rocksdb/{member}")])
         .output()
         .unwrap();
-    assert!(done.status.success(), "{member} in {}: {}", dir.display(), String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{member} in {}: {}",
+        dir.display(),
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 fn global_text_symbols(objects: &[PathBuf]) -> BTreeSet<String> {
-    let out = Command::new("nm").args(["-g", "--defined-only"]).args(objects).output().unwrap();
+    let out = Command::new("nm")
+        .args(["-g", "--defined-only"])
+        .args(objects)
+        .output()
+        .unwrap();
     assert!(out.status.success());
     String::from_utf8(out.stdout)
         .unwrap()
@@ -62,7 +95,10 @@ fn a_group_has_the_symbols_of_its_members() {
     let symbols = global_text_symbols(&grouped);
     assert!(symbols.len() > 10, "{} symbols", symbols.len());
     assert_eq!(symbols, global_text_symbols(&single));
-    assert!(global_text_symbols(&grouped[1..]).is_empty(), "only the first member of a group has code");
+    assert!(
+        global_text_symbols(&grouped[1..]).is_empty(),
+        "only the first member of a group has code"
+    );
 }
 
 #[test]
@@ -71,7 +107,16 @@ fn what_is_not_rocksdb_goes_to_the_compiler_unchanged() {
     let source = dir.path().join("other.cc");
     std::fs::write(&source, "int answer() { return 42; }\n").unwrap();
     let object = dir.path().join("other.o");
-    let done = Command::new(WRAPPER).current_dir(dir.path()).arg("-o").arg(&object).arg("-c").arg(&source).status();
+    let done = Command::new(WRAPPER)
+        .current_dir(dir.path())
+        .arg("-o")
+        .arg(&object)
+        .arg("-c")
+        .arg(&source)
+        .status();
     assert!(done.unwrap().success());
-    assert_eq!(global_text_symbols(&[object]), BTreeSet::from(["_Z6answerv".to_owned()]));
+    assert_eq!(
+        global_text_symbols(&[object]),
+        BTreeSet::from(["_Z6answerv".to_owned()])
+    );
 }

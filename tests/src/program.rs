@@ -7,7 +7,11 @@ use std::process::{Command, Output};
 pub fn escapement() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().parent().unwrap().join("escapement");
-    assert!(program.exists(), "build the workspace first: {} is missing", program.display());
+    assert!(
+        program.exists(),
+        "build the workspace first: {} is missing",
+        program.display()
+    );
     program
 }
 
@@ -25,7 +29,8 @@ pub fn stderr(output: &Output) -> String {
 pub fn last_json(output: &Output) -> serde_json::Value {
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
-    serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {last:?}; stderr: {}", stderr(output)))
+    serde_json::from_str(last)
+        .unwrap_or_else(|e| panic!("{e}: {last:?}; stderr: {}", stderr(output)))
 }
 
 /// A crawl of a fake web with short waits, so that a test ends soon.
@@ -34,12 +39,43 @@ pub fn crawl_command(seed_url: &str, web: std::net::SocketAddr, out: &Path) -> C
 }
 
 /// The same with a delay and a patience of its own.
-pub fn paced_crawl(seed_url: &str, web: std::net::SocketAddr, out: &Path, delay: &str, patience: &str) -> Command {
+pub fn paced_crawl(
+    seed_url: &str,
+    web: std::net::SocketAddr,
+    out: &Path,
+    delay: &str,
+    patience: &str,
+) -> Command {
     let mut command = Command::new(escapement());
     command
-        .args(["crawl", seed_url, "--scope", "any", "--json", "--allow-net", "127.0.0.0/8"])
-        .args(["--resolve", &format!("*={web}"), "--delay", delay, "--lease-ttl", "6s", "--fetch-timeout", "3s"])
-        .args(["--back-off", "500ms", "--attempts", "2", "--patience", patience, "--out"])
+        .args([
+            "crawl",
+            seed_url,
+            "--scope",
+            "any",
+            "--json",
+            "--allow-net",
+            "127.0.0.0/8",
+        ])
+        .args([
+            "--resolve",
+            &format!("*={web}"),
+            "--delay",
+            delay,
+            "--lease-ttl",
+            "6s",
+            "--fetch-timeout",
+            "3s",
+        ])
+        .args([
+            "--back-off",
+            "500ms",
+            "--attempts",
+            "2",
+            "--patience",
+            patience,
+            "--out",
+        ])
         .arg(out);
     command
 }

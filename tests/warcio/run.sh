@@ -29,7 +29,7 @@ done
 seed=$(head -n 1 "$work/fakeweb")
 address=$(awk '/^listening/ { print $2 }' "$work/fakeweb")
 "$escapement" crawl "$seed" --out "$work/crawl" --scope any --delay 100ms --allow-net 127.0.0.0/8 --resolve "*=$address" \
-  --fetch-timeout 4s --back-off 1s --attempts 2 --patience 3s --json | tail -n 1
+  --fetch-timeout 4s --back-off 1s --attempts 4 --patience 9s --json | tail -n 1
 
 failed=0 passed=0
 verdict() { if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "failed: $2"; fi; }

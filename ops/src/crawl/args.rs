@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Which links are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ScopeName {
     /// Those on the hosts of the seeds.

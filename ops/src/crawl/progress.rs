@@ -20,9 +20,18 @@ impl Progress {
     /// Starts it, on stderr.
     pub fn start() -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let target = if terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target).with_style(ProgressStyle::default_spinner());
-        Self { bar, started: Instant::now(), printed: (!terminal).then(Instant::now) }
+        let target = if terminal {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target)
+            .with_style(ProgressStyle::default_spinner());
+        Self {
+            bar,
+            started: Instant::now(),
+            printed: (!terminal).then(Instant::now),
+        }
     }
 
     /// Shows the counters as they are now.

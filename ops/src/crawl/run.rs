@@ -6,11 +6,13 @@ use super::progress::Progress;
 use super::seeds::{self, Seeds};
 use super::settings::{CRAWL, Settings};
 use super::summary::Summary;
-use crate::output::{self, CommandError};
 use crate::embedded::Embedded;
+use crate::output::{self, CommandError};
 use crate::signals;
 use fetcher::dns::Dns;
-use fetcher::{CrawlRules, Crawls, Fetcher, FetcherConfig, HttpConfig, LocalPages, Metrics, Parts, Scope};
+use fetcher::{
+    CrawlRules, Crawls, Fetcher, FetcherConfig, HttpConfig, LocalPages, Metrics, Parts, Scope,
+};
 use proto::frontier_v1 as pb;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,9 +41,14 @@ async fn crawl(args: &Args) -> Result<ExitCode, CommandError> {
     let started = Instant::now();
     let seeds = seeds::gather(&args.urls, args.seeds.as_deref())?;
     for (text, why) in &seeds.refused {
-        output::note(format_args!("escapement: seed {:?} refused: {why}", shown(text)));
+        output::note(format_args!(
+            "escapement: seed {:?} refused: {why}",
+            shown(text)
+        ));
     }
-    config(args).check().map_err(|e| CommandError::of("cannot fetch", e))?;
+    config(args)
+        .check()
+        .map_err(|e| CommandError::of("cannot fetch", e))?;
     let settings = settle(args, &seeds)?;
     let embedded = Embedded::open(&args.out, settings.shards).await?;
     // Closed on every path: a process that ends while its databases work aborts.
@@ -49,7 +56,10 @@ async fn crawl(args: &Args) -> Result<ExitCode, CommandError> {
     embedded.close().await;
     let summary = crawled?;
     if args.json {
-        output::line(serde_json::to_string(&summary).map_err(|e| CommandError::of("cannot write JSON", e))?)?;
+        output::line(
+            serde_json::to_string(&summary)
+                .map_err(|e| CommandError::of("cannot write JSON", e))?,
+        )?;
     } else {
         output::line(summary.text())?;
     }
@@ -79,7 +89,10 @@ async fn crawl_with(
 
 /// Pages stored by all runs on the directory.
 fn stored(shards: &[pb::ShardStatusResponse]) -> u64 {
-    shards.iter().filter_map(|shard| shard.counters.get("pages_stored")).sum()
+    shards
+        .iter()
+        .filter_map(|shard| shard.counters.get("pages_stored"))
+        .sum()
 }
 
 /// What the directory is bound to, with this run's seeds added.
@@ -95,19 +108,30 @@ fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
         seeds: Default::default(),
     });
     settings.scope = args.scope;
-    settings.seeds.extend(seeds.urls.iter().map(|url| url.as_str().to_owned()));
+    settings
+        .seeds
+        .extend(seeds.urls.iter().map(|url| url.as_str().to_owned()));
     if settings.seeds.is_empty() {
-        return Err(CommandError::Message("no seeds: give URLs or --seeds FILE".to_owned()));
+        return Err(CommandError::Message(
+            "no seeds: give URLs or --seeds FILE".to_owned(),
+        ));
     }
     if !is_new && settings.shards != args.shards && args.shards != 1 {
-        output::note(format_args!("escapement: the directory has {} shards; --shards {} is ignored", settings.shards, args.shards));
+        output::note(format_args!(
+            "escapement: the directory has {} shards; --shards {} is ignored",
+            settings.shards, args.shards
+        ));
     }
     settings.write(&args.out)?;
     Ok(settings)
 }
 
 fn policy(args: &Args) -> pb::CrawlPolicy {
-    let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1);
+    let ms = |duration: Duration| {
+        u64::try_from(duration.as_millis())
+            .unwrap_or(u64::MAX)
+            .max(1)
+    };
     pb::CrawlPolicy {
         crawl: CRAWL,
         min_delay_ms: ms(args.delay),
@@ -124,7 +148,11 @@ fn shown(text: &str) -> String {
 }
 
 fn links(seeds: &Seeds) -> Vec<pb::Link> {
-    let link = |url: &CanonicalUrl| pb::Link { crawl: CRAWL, url: url.as_str().to_owned(), ..pb::Link::default() };
+    let link = |url: &CanonicalUrl| pb::Link {
+        crawl: CRAWL,
+        url: url.as_str().to_owned(),
+        ..pb::Link::default()
+    };
     seeds.urls.iter().map(link).collect()
 }
 
@@ -151,7 +179,10 @@ fn parts(args: &Args, stored: u64, settings: &Settings, embedded: &Embedded) -> 
         let left = usize::try_from(most.saturating_sub(stored)).unwrap_or(usize::MAX);
         config.open_fetches = config.open_fetches.min(left.max(1));
     }
-    let seeds = settings.seeds.iter().filter_map(|url| Canonicalizer::default().canonicalize(url).ok());
+    let seeds = settings
+        .seeds
+        .iter()
+        .filter_map(|url| Canonicalizer::default().canonicalize(url).ok());
     let seeds: Vec<CanonicalUrl> = seeds.collect();
     let mut crawls = Crawls::any(Arc::clone(&embedded.suffixes));
     let scope = match settings.scope {
@@ -159,7 +190,13 @@ fn parts(args: &Args, stored: u64, settings: &Settings, embedded: &Embedded) -> 
         ScopeName::Host => Scope::hosts_of(&seeds),
         ScopeName::Site => Scope::sites_of(&seeds, &embedded.suffixes),
     };
-    crawls.rules.insert(CRAWL, CrawlRules { scope, ..CrawlRules::default() });
+    crawls.rules.insert(
+        CRAWL,
+        CrawlRules {
+            scope,
+            ..CrawlRules::default()
+        },
+    );
     Parts {
         dns: Dns::system(),
         config,
@@ -201,7 +238,9 @@ async fn watch(args: &Args, embedded: &Embedded, fetcher: Fetcher) -> Result<End
     stop.cancel();
     match tokio::time::timeout(STOP_WITHIN, running).await {
         Ok(Ok(true)) => {}
-        Ok(Ok(false)) | Err(_) => output::note(format_args!("escapement: some fetches did not end in time; their leases run out by themselves")),
+        Ok(Ok(false)) | Err(_) => output::note(format_args!(
+            "escapement: some fetches did not end in time; their leases run out by themselves"
+        )),
         Ok(Err(error)) => return Err(CommandError::of("the fetcher failed", error)),
     }
     Ok(end)

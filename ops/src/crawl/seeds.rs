@@ -30,13 +30,21 @@ pub fn gather(given: &[String], file: Option<&Path>) -> Result<Seeds, CommandErr
     given.iter().for_each(|text| take(text));
     if let Some(path) = file {
         let shown = path.display();
-        let size = std::fs::metadata(path).map_err(|e| CommandError::io(format!("cannot read {shown}"), e))?.len();
+        let size = std::fs::metadata(path)
+            .map_err(|e| CommandError::io(format!("cannot read {shown}"), e))?
+            .len();
         if size > FILE_SIZE_BYTES {
-            return Err(CommandError::Message(format!("{shown} is larger than {FILE_SIZE_BYTES} bytes")));
+            return Err(CommandError::Message(format!(
+                "{shown} is larger than {FILE_SIZE_BYTES} bytes"
+            )));
         }
-        let bytes = std::fs::read(path).map_err(|e| CommandError::io(format!("cannot read {shown}"), e))?;
+        let bytes =
+            std::fs::read(path).map_err(|e| CommandError::io(format!("cannot read {shown}"), e))?;
         let text = String::from_utf8_lossy(&bytes);
-        text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).for_each(&mut take);
+        text.lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty() && !l.starts_with('#'))
+            .for_each(&mut take);
     }
     Ok(seeds)
 }

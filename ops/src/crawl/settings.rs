@@ -35,10 +35,15 @@ impl Settings {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(CommandError::io(format!("cannot read {}", path.display()), error)),
+            Err(error) => {
+                return Err(CommandError::io(
+                    format!("cannot read {}", path.display()),
+                    error,
+                ));
+            }
         };
-        let settings: Self =
-            serde_json::from_str(&text).map_err(|e| CommandError::of(&format!("{}", path.display()), e))?;
+        let settings: Self = serde_json::from_str(&text)
+            .map_err(|e| CommandError::of(&format!("{}", path.display()), e))?;
         if settings.version != Self::VERSION {
             return Err(CommandError::Message(format!(
                 "{} has version {}, this program knows {}",
@@ -53,7 +58,8 @@ impl Settings {
     /// Writes them durably.
     pub fn write(&self, dir: &Path) -> Result<(), CommandError> {
         let path = file(dir);
-        let text = serde_json::to_string_pretty(self).map_err(|e| CommandError::of("cannot write JSON", e))?;
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|e| CommandError::of("cannot write JSON", e))?;
         replace(dir, &path, text.as_bytes())
             .map_err(|e| CommandError::io(format!("cannot write {}", path.display()), e))
     }
@@ -98,6 +104,9 @@ mod tests {
         let text = r#"{"version":1,"shards":1,"scope":"host","seeds":[],"colour":"red"}"#;
         fs::write(file(dir.path()), text).unwrap();
         let error = Settings::read(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("colour") && error.contains("crawl.json"), "{error}");
+        assert!(
+            error.contains("colour") && error.contains("crawl.json"),
+            "{error}"
+        );
     }
 }

@@ -60,10 +60,22 @@ const REFUSED: &[(&str, &str)] = &[
 
 impl Summary {
     /// Of the shards' counters and the store's.
-    pub fn of(shards: &[ShardStatusResponse], store: &StoreStats, end: End, took: Duration) -> Self {
-        let count = |name: &str| shards.iter().filter_map(|shard| shard.counters.get(name)).sum::<u64>();
+    pub fn of(
+        shards: &[ShardStatusResponse],
+        store: &StoreStats,
+        end: End,
+        took: Duration,
+    ) -> Self {
+        let count = |name: &str| {
+            shards
+                .iter()
+                .filter_map(|shard| shard.counters.get(name))
+                .sum::<u64>()
+        };
         let named = |names: &[(&str, &str)]| -> BTreeMap<String, u64> {
-            let counted = names.iter().map(|(counter, name)| ((*name).to_owned(), count(counter)));
+            let counted = names
+                .iter()
+                .map(|(counter, name)| ((*name).to_owned(), count(counter)));
             counted.filter(|(_, value)| *value > 0).collect()
         };
         let mut refused = named(REFUSED);
@@ -103,8 +115,15 @@ impl Summary {
     /// For people.
     pub fn text(&self) -> String {
         let list = |map: &BTreeMap<String, u64>| {
-            let parts: Vec<String> = map.iter().map(|(name, value)| format!("{name} {value}")).collect();
-            if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+            let parts: Vec<String> = map
+                .iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect();
+            if parts.is_empty() {
+                "none".to_owned()
+            } else {
+                parts.join(", ")
+            }
         };
         format!(
             "{} pages from {} hosts in {:.1} s ({}): {} payloads of {} bytes kept, {} duplicates, {} redirects\n\
@@ -129,5 +148,11 @@ impl Summary {
 
 /// The conservation equation of one shard (promise P2).
 pub fn conserved(terms: &proto::frontier_v1::ConservationTerms) -> bool {
-    terms.accepted == terms.queued + terms.scheduled + terms.leased + terms.done + terms.removed + terms.refused
+    terms.accepted
+        == terms.queued
+            + terms.scheduled
+            + terms.leased
+            + terms.done
+            + terms.removed
+            + terms.refused
 }

@@ -24,8 +24,17 @@ pub struct Crawl {
 
 impl Crawl {
     /// Runs until `after`, then kills. `None` when the crawl ended by itself before; else the requests the web saw.
-    pub fn run_and_kill(&self, after: Duration, web: &RunningFakeWeb) -> Result<Option<u64>, CommandError> {
-        let mut child = self.command()?.stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(started)?;
+    pub fn run_and_kill(
+        &self,
+        after: Duration,
+        web: &RunningFakeWeb,
+    ) -> Result<Option<u64>, CommandError> {
+        let mut child = self
+            .command()?
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(started)?;
         let until = Instant::now() + after;
         while Instant::now() < until {
             if child.try_wait().map_err(started)?.is_some() {
@@ -40,23 +49,52 @@ impl Crawl {
 
     /// Runs to the end and gives its summary object.
     pub fn run_to_end(&self) -> Result<Value, CommandError> {
-        let done = self.command()?.stderr(Stdio::inherit()).output().map_err(started)?;
+        let done = self
+            .command()?
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(started)?;
         if !done.status.success() {
-            return Err(CommandError::Message(format!("the crawl failed: {}", done.status)));
+            return Err(CommandError::Message(format!(
+                "the crawl failed: {}",
+                done.status
+            )));
         }
         let text = String::from_utf8_lossy(&done.stdout);
         let last = text.lines().last().unwrap_or_default();
-        serde_json::from_str(last).map_err(|e| CommandError::of("the crawl's summary is not JSON", e))
+        serde_json::from_str(last)
+            .map_err(|e| CommandError::of("the crawl's summary is not JSON", e))
     }
 
     fn command(&self) -> Result<Command, CommandError> {
-        let program = std::env::current_exe().map_err(|e| CommandError::io("cannot find this program", e))?;
+        let program =
+            std::env::current_exe().map_err(|e| CommandError::io("cannot find this program", e))?;
         let mut command = Command::new(program);
         let ms = |duration: Duration| format!("{}ms", duration.as_millis());
         command
-            .args(["crawl", &self.seed_url, "--scope", "any", "--json", "--allow-net", "127.0.0.0/8"])
-            .args(["--resolve", &format!("*={}", self.web), "--delay", &ms(self.delay)])
-            .args(["--lease-ttl", &ms(self.lease_ttl), "--fetch-timeout", "4s", "--back-off", "1s"])
+            .args([
+                "crawl",
+                &self.seed_url,
+                "--scope",
+                "any",
+                "--json",
+                "--allow-net",
+                "127.0.0.0/8",
+            ])
+            .args([
+                "--resolve",
+                &format!("*={}", self.web),
+                "--delay",
+                &ms(self.delay),
+            ])
+            .args([
+                "--lease-ttl",
+                &ms(self.lease_ttl),
+                "--fetch-timeout",
+                "4s",
+                "--back-off",
+                "1s",
+            ])
             .args(["--attempts", "3", "--patience", "6s"])
             .arg("--out")
             .arg(&self.out);

@@ -2,8 +2,8 @@
 
 use crate::output::CommandError;
 use ::fakeweb::{
-    AllowedRepeats, Arrival, CheckOptions, CrawlOutcome, Manifest, Outcome, OutcomeReport, Report, check,
-    compare_outcomes,
+    AllowedRepeats, Arrival, CheckOptions, CrawlOutcome, Manifest, Outcome, OutcomeReport, Report,
+    check, compare_outcomes,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -51,7 +51,10 @@ impl Verdict {
         let options = CheckOptions {
             min_delay_ms: u32::try_from(delay.as_millis()).unwrap_or(u32::MAX),
             allowed_repeats: kills.in_flight.clone(),
-            attempts: BTreeMap::from([(Outcome::ServerError, ATTEMPTS), (Outcome::Truncated, ATTEMPTS)]),
+            attempts: BTreeMap::from([
+                (Outcome::ServerError, ATTEMPTS),
+                (Outcome::Truncated, ATTEMPTS),
+            ]),
             ..CheckOptions::default()
         };
         Self {
@@ -90,7 +93,11 @@ impl Verdict {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}", self.web);
         let _ = writeln!(text, "{}", self.outcomes);
-        let least = self.web.totals.min_gap_ns.map_or("-".to_owned(), |ns| format!("{:.1} ms", ns as f64 / 1e6));
+        let least = self
+            .web
+            .totals
+            .min_gap_ns
+            .map_or("-".to_owned(), |ns| format!("{:.1} ms", ns as f64 / 1e6));
         let _ = writeln!(
             text,
             "killed {} times with {} leases out; least gap at any host {least} (asked: {} ms)",
@@ -105,7 +112,11 @@ impl Verdict {
             self.web.totals.early_contacts,
             self.web.totals.missing + self.outcomes.missing.len() as u64,
             self.web.totals.repeats,
-            if self.holds() { "every promise held" } else { "A PROMISE BROKE" }
+            if self.holds() {
+                "every promise held"
+            } else {
+                "A PROMISE BROKE"
+            }
         );
         text
     }

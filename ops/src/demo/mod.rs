@@ -7,8 +7,8 @@ mod judge;
 use crate::duration;
 use crate::output::{self, CommandError};
 use crate::records;
-use child::Crawl;
 use ::fakeweb::{FakeWeb, FakeWebOptions, Manifest, RunningFakeWeb};
+use child::Crawl;
 use judge::{Kills, Verdict};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,8 +53,10 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let mut options = FakeWebOptions::new(args.hosts, args.seed);
     options.shape.max_pages_per_host = args.max_pages_per_host;
     options.log = Some(dir.join("arrivals.jsonl"));
-    let manifest = Manifest::of(&options).map_err(|e| CommandError::of("cannot make the fake web", e))?;
-    let web = FakeWeb::start(options).map_err(|e| CommandError::of("cannot serve the fake web", e))?;
+    let manifest =
+        Manifest::of(&options).map_err(|e| CommandError::of("cannot make the fake web", e))?;
+    let web =
+        FakeWeb::start(options).map_err(|e| CommandError::of("cannot serve the fake web", e))?;
     output::note(format_args!(
         "a fake web of {} hosts and {} URLs at {}; each host at most once in {} ms",
         args.hosts,
@@ -73,18 +75,27 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let summary = crawl.run_to_end()?;
     let outcomes = records::outcomes(&crawl.out)?;
     let arrivals = web.arrivals();
-    web.shutdown().map_err(|e| CommandError::io("cannot write the arrival log", e))?;
+    web.shutdown()
+        .map_err(|e| CommandError::io("cannot write the arrival log", e))?;
     let verdict = Verdict::of(arrivals, &manifest, outcomes, &kills, args.delay);
     if args.json {
         output::line(verdict.json(&summary)?)?;
     } else {
         output::line(verdict.table(&summary))?;
     }
-    Ok(if verdict.holds() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+    Ok(if verdict.holds() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    })
 }
 
 /// Starts the crawl, kills it at a moment the seed chooses, notes what was in flight; as often as asked.
-fn kill_and_resume(args: &Args, crawl: &Crawl, web: &RunningFakeWeb) -> Result<Kills, CommandError> {
+fn kill_and_resume(
+    args: &Args,
+    crawl: &Crawl,
+    web: &RunningFakeWeb,
+) -> Result<Kills, CommandError> {
     let mut kills = Kills::default();
     let mut rng = args.seed | 1;
     for round in 1..=args.kills {
@@ -94,7 +105,9 @@ fn kill_and_resume(args: &Args, crawl: &Crawl, web: &RunningFakeWeb) -> Result<K
         // Between half and one and a half of the mean.
         let after = args.kill_after / 2 + args.kill_after.mul_f64((rng % 1_000) as f64 / 1_000.0);
         let Some(requests) = crawl.run_and_kill(after, web)? else {
-            output::note(format_args!("round {round}: the crawl ended before its kill"));
+            output::note(format_args!(
+                "round {round}: the crawl ended before its kill"
+            ));
             return Ok(kills);
         };
         let leased = records::leased(&crawl.out)?;
@@ -122,7 +135,10 @@ impl TemporaryDirectory {
         );
         std::fs::create_dir_all(&path)
             .map_err(|e| CommandError::io(format!("cannot make {}", path.display()), e))?;
-        Ok(Self { path, keep: given.is_some() })
+        Ok(Self {
+            path,
+            keep: given.is_some(),
+        })
     }
 
     fn path(&self) -> &Path {

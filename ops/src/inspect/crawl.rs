@@ -79,7 +79,9 @@ fn print(listed: &ListedUrl) -> Result<(), CommandError> {
         size_bytes: record.payload_size_bytes,
         redirect_target: &record.redirect_target,
     };
-    output::line(serde_json::to_string(&line).map_err(|e| CommandError::of("cannot write JSON", e))?)
+    output::line(
+        serde_json::to_string(&line).map_err(|e| CommandError::of("cannot write JSON", e))?,
+    )
 }
 
 const fn outcome_name(code: PageCode) -> &'static str {

@@ -40,7 +40,9 @@ pub fn run(args: Args) -> Result<ExitCode, CommandError> {
 }
 
 /// Calls `each` with every line of stdin, without its line end. Invalid UTF-8 is replaced.
-fn for_each_line(mut each: impl FnMut(Result<&str, &str>) -> Result<(), CommandError>) -> Result<(), CommandError> {
+fn for_each_line(
+    mut each: impl FnMut(Result<&str, &str>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let mut input = std::io::stdin().lock();
     let mut buffer = Vec::new();
     loop {
@@ -66,7 +68,9 @@ fn for_each_line(mut each: impl FnMut(Result<&str, &str>) -> Result<(), CommandE
 /// Reads on to the end of the line without keeping it.
 fn skip_line(input: &mut impl BufRead) -> Result<(), CommandError> {
     loop {
-        let available = input.fill_buf().map_err(|e| CommandError::io("cannot read stdin", e))?;
+        let available = input
+            .fill_buf()
+            .map_err(|e| CommandError::io("cannot read stdin", e))?;
         let (used, done) = match available.iter().position(|b| *b == b'\n') {
             Some(at) => (at + 1, true),
             None => (available.len(), available.is_empty()),

@@ -1,8 +1,8 @@
 //! `inspect robots`: what a robots.txt says of a URL.
 
 use crate::output::{self, CommandError};
-use base64::Engine as _;
 use ::robots::{Robots, target};
+use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,8 +50,8 @@ struct Refused {
 /// Runs `inspect robots`.
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     if let Some(path) = &args.file {
-        let body =
-            std::fs::read(path).map_err(|e| CommandError::io(format!("cannot read {}", path.display()), e))?;
+        let body = std::fs::read(path)
+            .map_err(|e| CommandError::io(format!("cannot read {}", path.display()), e))?;
         for url in &args.url {
             print(answer(&body, &args.agent, url))?;
         }
@@ -63,7 +63,8 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
 }
 
 fn ask(line: &str) -> Result<Answer, String> {
-    let question: Question = serde_json::from_str(line).map_err(|e| format!("not a question: {e}"))?;
+    let question: Question =
+        serde_json::from_str(line).map_err(|e| format!("not a question: {e}"))?;
     let body = base64::engine::general_purpose::STANDARD
         .decode(question.robots_base64.as_bytes())
         .map_err(|e| format!("robots_base64: {e}"))?;
@@ -71,7 +72,9 @@ fn ask(line: &str) -> Result<Answer, String> {
 }
 
 fn answer(body: &[u8], agent: &str, url: &str) -> Result<Answer, String> {
-    let url = Canonicalizer::default().canonicalize(url).map_err(|e| format!("url: {e}"))?;
+    let url = Canonicalizer::default()
+        .canonicalize(url)
+        .map_err(|e| format!("url: {e}"))?;
     let robots = Robots::parse(body, agent);
     let path = target::path_and_query(url.as_str()).unwrap_or("/");
     let verdict = robots.check(path);

@@ -5,7 +5,9 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use urlkey::{CanonicalOptions, Canonicalizer, CrawlId, FingerprintKey, SuffixList, partition_hash};
+use urlkey::{
+    CanonicalOptions, Canonicalizer, CrawlId, FingerprintKey, SuffixList, partition_hash,
+};
 
 /// Arguments of `inspect url`.
 #[derive(Debug, clap::Args)]
@@ -78,7 +80,8 @@ impl Inspector {
             sort_query: args.sort_query,
             ..CanonicalOptions::default()
         };
-        let canonicalizer = Canonicalizer::new(options).map_err(|e| CommandError::of("canonical options", e))?;
+        let canonicalizer =
+            Canonicalizer::new(options).map_err(|e| CommandError::of("canonical options", e))?;
         let suffixes = match &args.suffix_list {
             None => SuffixList::shipped(),
             Some(path) => {
@@ -89,7 +92,12 @@ impl Inspector {
         };
         let key = <[u8; 16]>::try_from(hex::decode(&args.key).unwrap_or_default())
             .map_err(|_| CommandError::Message("--key takes 32 hex digits".to_owned()))?;
-        Ok(Self { canonicalizer, suffixes, key: FingerprintKey::from_bytes(key), crawl: CrawlId(args.crawl) })
+        Ok(Self {
+            canonicalizer,
+            suffixes,
+            key: FingerprintKey::from_bytes(key),
+            crawl: CrawlId(args.crawl),
+        })
     }
 
     fn inspect(&self, input: &str) -> Result<(), CommandError> {

@@ -83,8 +83,12 @@ impl Figures {
             fetched_mb_per_s: fetched / 1e6,
             card_percent: fetched * 8.0 / (args.card_gbit_per_s as f64 * 1e9) * 100.0,
             host_month_million_pages: host_month / 1e6,
-            largest_site_days: args.largest_site_pages as f64 * args.delay_ms as f64 / 1_000.0 / 86_400.0,
-            largest_site_waiting_million_pages: (args.largest_site_pages as f64 - host_month).max(0.0) / 1e6,
+            largest_site_days: args.largest_site_pages as f64 * args.delay_ms as f64
+                / 1_000.0
+                / 86_400.0,
+            largest_site_waiting_million_pages: (args.largest_site_pages as f64 - host_month)
+                .max(0.0)
+                / 1e6,
             link_checks_per_s: links,
             new_links_per_s: links * args.new_links_percent as f64 / 100.0,
             replicas: args.replicas,
@@ -103,27 +107,67 @@ impl Figures {
     pub fn rows(&self) -> Vec<(&'static str, String, String)> {
         let row = |name, value: String, note: &str| (name, value, note.to_owned());
         vec![
-            row("fetches", format!("{:.0} /s", self.fetches_per_s), "pages a month / 30 days"),
-            row("fetch fleet sized at", format!("{:.0} /s", self.fleet_fetches_per_s), "twice that"),
+            row(
+                "fetches",
+                format!("{:.0} /s", self.fetches_per_s),
+                "pages a month / 30 days",
+            ),
+            row(
+                "fetch fleet sized at",
+                format!("{:.0} /s", self.fleet_fetches_per_s),
+                "twice that",
+            ),
             row("hosts", self.hosts.to_string(), ""),
-            row("fingerprints", format!("{:.0} GB", self.fingerprints_gb), "8 bytes a URL"),
-            row("Bloom filter", format!("{:.1} GB", self.filter_gb), "bits a URL"),
-            row("  on each box", format!("{:.2} GB", self.filter_per_box_gb), "shared out over the boxes"),
+            row(
+                "fingerprints",
+                format!("{:.0} GB", self.fingerprints_gb),
+                "8 bytes a URL",
+            ),
+            row(
+                "Bloom filter",
+                format!("{:.1} GB", self.filter_gb),
+                "bits a URL",
+            ),
+            row(
+                "  on each box",
+                format!("{:.2} GB", self.filter_per_box_gb),
+                "shared out over the boxes",
+            ),
             row(
                 "  false positives",
                 format!("{:.2} %", self.filter_false_positive_percent),
                 "each costs one read, never a URL",
             ),
-            row("open fetches", format!("{:.0}", self.open_fetches), "rate x time of a fetch"),
-            row("boxes", self.boxes.to_string(), "twice the average rate fits; the average fits with one box lost"),
-            row("fetched", format!("{:.1} MB/s", self.fetched_mb_per_s), "rate x page size"),
-            row("  of a box's card", format!("{:.2} %", self.card_percent), "if one box fetched it all"),
+            row(
+                "open fetches",
+                format!("{:.0}", self.open_fetches),
+                "rate x time of a fetch",
+            ),
+            row(
+                "boxes",
+                self.boxes.to_string(),
+                "twice the average rate fits; the average fits with one box lost",
+            ),
+            row(
+                "fetched",
+                format!("{:.1} MB/s", self.fetched_mb_per_s),
+                "rate x page size",
+            ),
+            row(
+                "  of a box's card",
+                format!("{:.2} %", self.card_percent),
+                "if one box fetched it all",
+            ),
             row(
                 "one host gives at most",
                 format!("{:.2} million pages a month", self.host_month_million_pages),
                 "one a delay",
             ),
-            row("largest site takes", format!("{:.1} days", self.largest_site_days), "at one a delay"),
+            row(
+                "largest site takes",
+                format!("{:.1} days", self.largest_site_days),
+                "at one a delay",
+            ),
             row(
                 "  of its pages wait",
                 format!("{:.2} million", self.largest_site_waiting_million_pages),
@@ -131,19 +175,45 @@ impl Figures {
             ),
             row(
                 "link checks",
-                format!("{:.0} /s", (self.link_checks_per_s / 1_000.0).round() * 1_000.0),
+                format!(
+                    "{:.0} /s",
+                    (self.link_checks_per_s / 1_000.0).round() * 1_000.0
+                ),
                 "rate x links a page, to the nearest thousand",
             ),
-            row("  of them new", format!("{:.0} /s", (self.new_links_per_s / 100.0).round() * 100.0), ""),
-            row("with replication", format!("{} replicas", self.replicas), "each holds every row and filter of its shard"),
-            row("  fingerprints", format!("{:.0} GB", self.replicated_fingerprints_gb), ""),
             row(
-                "  Bloom filters",
-                format!("{:.1} GB, {:.2} GB a box", self.replicated_filter_gb, self.replicated_filter_per_box_gb),
+                "  of them new",
+                format!("{:.0} /s", (self.new_links_per_s / 100.0).round() * 100.0),
                 "",
             ),
-            row("  a billion queued URLs", format!("{:.0} GB", self.queued_billion_gb), "rows of about 100 bytes"),
-            row("pages kept", format!("{:.0} TB a month", self.pages_tb_per_month), "before compression, all copies"),
+            row(
+                "with replication",
+                format!("{} replicas", self.replicas),
+                "each holds every row and filter of its shard",
+            ),
+            row(
+                "  fingerprints",
+                format!("{:.0} GB", self.replicated_fingerprints_gb),
+                "",
+            ),
+            row(
+                "  Bloom filters",
+                format!(
+                    "{:.1} GB, {:.2} GB a box",
+                    self.replicated_filter_gb, self.replicated_filter_per_box_gb
+                ),
+                "",
+            ),
+            row(
+                "  a billion queued URLs",
+                format!("{:.0} GB", self.queued_billion_gb),
+                "rows of about 100 bytes",
+            ),
+            row(
+                "pages kept",
+                format!("{:.0} TB a month", self.pages_tb_per_month),
+                "before compression, all copies",
+            ),
         ]
     }
 }

@@ -83,7 +83,8 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     }
     let figures = Figures::of(args);
     if args.json {
-        let text = serde_json::to_string(&figures).map_err(|e| CommandError::of("cannot write JSON", e))?;
+        let text = serde_json::to_string(&figures)
+            .map_err(|e| CommandError::of("cannot write JSON", e))?;
         output::line(text)?;
     } else {
         let mut table = Table::new();

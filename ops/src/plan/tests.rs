@@ -11,7 +11,12 @@ struct Command {
 }
 
 fn value_of(figures: &Figures, name: &str) -> String {
-    figures.rows().into_iter().find(|(n, _, _)| n.trim() == name).map(|(_, v, _)| v).unwrap_or_default()
+    figures
+        .rows()
+        .into_iter()
+        .find(|(n, _, _)| n.trim() == name)
+        .map(|(_, v, _)| v)
+        .unwrap_or_default()
 }
 
 #[test]

@@ -53,7 +53,11 @@ impl<'a> StateView<'a> {
         self.rows(range, false)
     }
 
-    fn rows(&self, range: &KeyRange, fill_cache: bool) -> impl Iterator<Item = Result<Row, StateError>> + '_ {
+    fn rows(
+        &self,
+        range: &KeyRange,
+        fill_cache: bool,
+    ) -> impl Iterator<Item = Result<Row, StateError>> + '_ {
         let (start, end) = user_bounds(range);
         // A range that ends before it starts holds nothing; RocksDB leaves that undefined.
         let end = end.max(start.clone());

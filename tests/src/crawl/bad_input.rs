@@ -9,20 +9,39 @@ fn urls_that_make_no_sense_are_named_and_the_rest_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("crawl");
     let long = format!("http://127.0.0.1/{}", "x".repeat(9_000));
-    let output = run(&["crawl", "ftp://example.org/", "http://", &long, "--out", out.to_str().unwrap(), "--json"]);
+    let output = run(&[
+        "crawl",
+        "ftp://example.org/",
+        "http://",
+        &long,
+        "--out",
+        out.to_str().unwrap(),
+        "--json",
+    ]);
     let errors = stderr(&output);
     for seed in ["ftp://example.org/", "\"http://\"", "xxxxxxxx"] {
         assert!(errors.contains(seed), "{seed}: {errors}");
     }
-    assert!(errors.contains("no seeds") && !output.status.success(), "{errors}");
+    assert!(
+        errors.contains("no seeds") && !output.status.success(),
+        "{errors}"
+    );
 }
 
 #[test]
 fn a_private_address_is_refused_with_its_reason() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("crawl");
-    let args =
-        ["crawl", "http://127.0.0.1:9/", "http://[::ffff:10.0.0.1]/", "--out", out.to_str().unwrap(), "--json", "--patience", "1s"];
+    let args = [
+        "crawl",
+        "http://127.0.0.1:9/",
+        "http://[::ffff:10.0.0.1]/",
+        "--out",
+        out.to_str().unwrap(),
+        "--json",
+        "--patience",
+        "1s",
+    ];
     let output = run(&args);
     let summary = last_json(&output);
     assert_eq!(summary["pages"], 0, "{summary}");
@@ -35,24 +54,45 @@ fn one_directory_has_one_crawl() {
     let web = fakeweb::FakeWeb::start(fakeweb::FakeWebOptions::new(6, 1)).unwrap();
     let out = dir.path().join("crawl");
     let mut first = crate::program::crawl_command(&web.seed_url, web.addr, &out);
-    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut first = first
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     while web.requests() == 0 {
-        assert!(first.try_wait().unwrap().is_none(), "the first crawl ended early");
+        assert!(
+            first.try_wait().unwrap().is_none(),
+            "the first crawl ended early"
+        );
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let second = crate::program::crawl_command(&web.seed_url, web.addr, &out).output().unwrap();
+    let second = crate::program::crawl_command(&web.seed_url, web.addr, &out)
+        .output()
+        .unwrap();
     first.kill().unwrap();
     first.wait().unwrap();
     assert!(!second.status.success());
     let errors = stderr(&second);
-    assert!(errors.contains("another process") || errors.contains("in use") || errors.contains("lock"), "{errors}");
+    assert!(
+        errors.contains("another process") || errors.contains("in use") || errors.contains("lock"),
+        "{errors}"
+    );
 }
 
 #[test]
 fn a_wrong_key_in_the_settings_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("crawl.json"), r#"{"version":1,"shards":1,"scope":"host","seeds":[],"dealy":1}"#).unwrap();
-    let output = run(&["crawl", "http://a.example/", "--out", dir.path().to_str().unwrap()]);
+    std::fs::write(
+        dir.path().join("crawl.json"),
+        r#"{"version":1,"shards":1,"scope":"host","seeds":[],"dealy":1}"#,
+    )
+    .unwrap();
+    let output = run(&[
+        "crawl",
+        "http://a.example/",
+        "--out",
+        dir.path().to_str().unwrap(),
+    ]);
     assert!(stderr(&output).contains("dealy"), "{}", stderr(&output));
     assert!(!output.status.success());
 }
@@ -68,10 +108,18 @@ fn inspect_answers_every_line() {
     let lines = b"http://B\xc3\xbccher.example:80/%7ea?x#f\nnonsense\nhttp://a..b/\n\xff\xfe\n";
     child.stdin.take().unwrap().write_all(lines).unwrap();
     let output = child.wait_with_output().unwrap();
-    let answers: Vec<serde_json::Value> =
-        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers: Vec<serde_json::Value> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(answers.len(), 4);
     assert_eq!(answers[0]["canonical"], "http://xn--bcher-kva.example/~a?x");
     assert_eq!(answers[0]["site"], "xn--bcher-kva.example");
-    assert!(answers[1..].iter().all(|answer| answer["error"].is_string()), "{answers:?}");
+    assert!(
+        answers[1..]
+            .iter()
+            .all(|answer| answer["error"].is_string()),
+        "{answers:?}"
+    );
 }

@@ -19,9 +19,16 @@ fn web(hosts: u32) -> RunningFakeWeb {
 /// A crawl that was killed after some requests.
 fn killed(web: &RunningFakeWeb, out: &Path) {
     let mut child = crawl_command(&web.seed_url, web.addr, out);
-    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = child
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     while web.requests() < 20 {
-        assert!(child.try_wait().unwrap().is_none(), "the crawl ended before it was killed");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the crawl ended before it was killed"
+        );
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     child.kill().unwrap();
@@ -30,17 +37,30 @@ fn killed(web: &RunningFakeWeb, out: &Path) {
 
 /// The largest file below a directory whose name ends so.
 fn largest(dir: &Path, ending: &str) -> PathBuf {
-    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let files = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let named = files.filter(|path| path.to_string_lossy().ends_with(ending));
-    named.max_by_key(|path| path.metadata().unwrap().len()).unwrap()
+    named
+        .max_by_key(|path| path.metadata().unwrap().len())
+        .unwrap()
 }
 
 fn append(path: &Path, data: &[u8]) {
-    OpenOptions::new().append(true).open(path).unwrap().write_all(data).unwrap();
+    OpenOptions::new()
+        .append(true)
+        .open(path)
+        .unwrap()
+        .write_all(data)
+        .unwrap();
 }
 
 fn flip(path: &Path, at: u64) {
-    let mut file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .unwrap();
     let mut byte = [0];
     file.seek(SeekFrom::Start(at)).unwrap();
     file.read_exact(&mut byte).unwrap();
@@ -56,11 +76,20 @@ fn torn_tails_are_cut_and_the_crawl_goes_on() {
     let web = web(10);
     killed(&web, &out);
     append(&largest(&out.join("frontier/log"), ".log"), &[0x5a; 37]);
-    append(&largest(&out.join("pages"), ".warc.gz"), &[0x1f, 0x8b, 8, 4, 9, 9, 9]);
-    let output = crawl_command(&web.seed_url, web.addr, &out).output().unwrap();
+    append(
+        &largest(&out.join("pages"), ".warc.gz"),
+        &[0x1f, 0x8b, 8, 4, 9, 9, 9],
+    );
+    let output = crawl_command(&web.seed_url, web.addr, &out)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let summary = last_json(&output);
-    assert_eq!((&summary["end"], &summary["conserved"]), (&"finished".into(), &true.into()), "{summary}");
+    assert_eq!(
+        (&summary["end"], &summary["conserved"]),
+        (&"finished".into(), &true.into()),
+        "{summary}"
+    );
 }
 
 // case L28
@@ -72,10 +101,15 @@ fn damage_inside_the_log_is_refused_by_name() {
     killed(&web, &out);
     let log = largest(&out.join("frontier/log"), ".log");
     flip(&log, log.metadata().unwrap().len() / 2);
-    let output = crawl_command(&web.seed_url, web.addr, &out).output().unwrap();
+    let output = crawl_command(&web.seed_url, web.addr, &out)
+        .output()
+        .unwrap();
     let errors = stderr(&output);
     assert!(!output.status.success(), "{errors}");
-    assert!(errors.contains(log.file_name().unwrap().to_str().unwrap()), "{errors}");
+    assert!(
+        errors.contains(log.file_name().unwrap().to_str().unwrap()),
+        "{errors}"
+    );
     assert!(!errors.contains("panicked"), "{errors}");
 }
 
@@ -85,14 +119,20 @@ fn a_damaged_page_is_told_from_a_good_one() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("crawl");
     let web = web(4);
-    let output = crawl_command(&web.seed_url, web.addr, &out).output().unwrap();
+    let output = crawl_command(&web.seed_url, web.addr, &out)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let segment = largest(&out.join("pages"), ".warc.gz");
     flip(&segment, segment.metadata().unwrap().len() / 2);
     let listed = run(&["inspect", "crawl", "--out", out.to_str().unwrap()]);
     let text = String::from_utf8(listed.stdout).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let digests: Vec<String> = lines.filter_map(|line| line["digest"].as_str().map(str::to_owned)).collect();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let digests: Vec<String> = lines
+        .filter_map(|line| line["digest"].as_str().map(str::to_owned))
+        .collect();
     let (mut good, mut bad) = (0, 0);
     for digest in &digests {
         let got = run(&["get", "--out", out.to_str().unwrap(), digest]);
@@ -115,8 +155,13 @@ struct SmallDisk {
 impl SmallDisk {
     fn mount(at: &Path, size: &str) -> Option<Self> {
         std::fs::create_dir_all(at).unwrap();
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(at).output();
-        mount.is_ok_and(|done| done.status.success()).then(|| Self { at: at.to_owned() })
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(at)
+            .output();
+        mount
+            .is_ok_and(|done| done.status.success())
+            .then(|| Self { at: at.to_owned() })
     }
 }
 
@@ -132,25 +177,41 @@ fn a_full_disk_is_named_and_nothing_is_lost() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().join("disk");
     let Some(_disk) = SmallDisk::mount(&at, "400m") else {
-        println!("no small disk could be mounted (not root?): this test needs one and checks nothing here");
+        println!(
+            "no small disk could be mounted (not root?): this test needs one and checks nothing here"
+        );
         return;
     };
     let (out, ballast) = (at.join("crawl"), at.join("ballast"));
     let web = web(12);
     let mut child = paced_crawl(&web.seed_url, web.addr, &out, "300ms", "60s");
-    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = child
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     while web.requests() < 15 {
-        assert!(child.try_wait().unwrap().is_none(), "the crawl ended before the disk was full");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the crawl ended before the disk was full"
+        );
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     fill(&ballast);
     std::thread::sleep(std::time::Duration::from_secs(3));
-    assert!(child.try_wait().unwrap().is_none(), "a full disk must not end the crawl");
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "a full disk must not end the crawl"
+    );
     std::fs::remove_file(&ballast).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let summary = last_json(&output);
-    assert_eq!((&summary["end"], &summary["conserved"]), (&"finished".into(), &true.into()), "{summary}");
+    assert_eq!(
+        (&summary["end"], &summary["conserved"]),
+        (&"finished".into(), &true.into()),
+        "{summary}"
+    );
     assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
 }
 

@@ -7,7 +7,10 @@ use super::{Library, Mercy};
 use std::collections::BTreeMap;
 
 fn moments() -> u64 {
-    std::env::var("ESCAPEMENT_POWER_CUTS").ok().and_then(|text| text.parse().ok()).unwrap_or(6)
+    std::env::var("ESCAPEMENT_POWER_CUTS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(6)
 }
 
 #[test]
@@ -22,13 +25,33 @@ fn a_power_cut_at_any_step_loses_nothing() {
     for moment in 0..wanted {
         // Spread evenly, off the grid of repeated work by an odd step.
         let stop_at = 1 + (moment * calls / wanted + moment * 7) % calls;
-        let mercy = if moment % 2 == 0 { Mercy::None } else { Mercy::Seed(moment) };
-        let cut = trial(&base.join(format!("cut{moment}")), &library, 1, stop_at, mercy, "");
+        let mercy = if moment % 2 == 0 {
+            Mercy::None
+        } else {
+            Mercy::Seed(moment)
+        };
+        let cut = trial(
+            &base.join(format!("cut{moment}")),
+            &library,
+            1,
+            stop_at,
+            mercy,
+            "",
+        );
         let place = cut.stop.as_ref().map_or("end".to_owned(), |(what, path)| {
-            let part = path.iter().take(2).map(|p| p.to_string_lossy()).collect::<Vec<_>>().join("/");
+            let part = path
+                .iter()
+                .take(2)
+                .map(|p| p.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join("/");
             format!("{what} {part}")
         });
-        assert!(cut.broken.is_empty(), "cut before call {stop_at} ({place}, {mercy:?}): {:#?}", cut.broken);
+        assert!(
+            cut.broken.is_empty(),
+            "cut before call {stop_at} ({place}, {mercy:?}): {:#?}",
+            cut.broken
+        );
         *stops.entry(place).or_default() += 1;
     }
     println!("{wanted} cuts over {calls} calls, all clean: {stops:#?}");
@@ -42,9 +65,19 @@ fn caught(lie: &str) -> bool {
     let calls = calls_of_a_crawl(&base.join("whole"), &library, 1);
     (1..=6).any(|sixth| {
         let stop_at = calls * sixth / 7;
-        let cut = trial(&base.join(format!("lie{sixth}")), &library, 1, stop_at, Mercy::None, lie);
+        let cut = trial(
+            &base.join(format!("lie{sixth}")),
+            &library,
+            1,
+            stop_at,
+            Mercy::None,
+            lie,
+        );
         if !cut.broken.is_empty() {
-            println!("a sync of {lie:?} left out is caught by a cut before call {stop_at}: {:#?}", cut.broken);
+            println!(
+                "a sync of {lie:?} left out is caught by a cut before call {stop_at}: {:#?}",
+                cut.broken
+            );
         }
         !cut.broken.is_empty()
     })

@@ -17,7 +17,14 @@ pub struct Trial {
 }
 
 /// Runs one crawl with a cut before call `stop_at`, resumes it, judges.
-pub fn trial(base: &Path, library: &Library, seed: u64, stop_at: u64, mercy: Mercy, lie: &str) -> Trial {
+pub fn trial(
+    base: &Path,
+    library: &Library,
+    seed: u64,
+    stop_at: u64,
+    mercy: Mercy,
+    lie: &str,
+) -> Trial {
     let (root, work) = (base.join("crawl"), base.join("work"));
     std::fs::create_dir_all(work.join("saved")).unwrap();
     std::fs::create_dir_all(&root).unwrap();
@@ -32,15 +39,26 @@ pub fn trial(base: &Path, library: &Library, seed: u64, stop_at: u64, mercy: Mer
     let manifest = Manifest::of(&options).unwrap();
     let web = FakeWeb::start(options).unwrap();
     let mut first = crawl_command(&web.seed_url, web.addr, &root);
-    first.stdout(Stdio::null()).stderr(Stdio::null()).env("POWERCUT_LIE", lie);
-    library.watch(&mut first, &root, &work, stop_at).status().unwrap();
+    first
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .env("POWERCUT_LIE", lie);
+    library
+        .watch(&mut first, &root, &work, stop_at)
+        .status()
+        .unwrap();
     let journal = Journal::read(&work.join("journal")).unwrap();
     let stop = journal.stop().map(|(what, path)| {
-        (what.to_owned(), path.strip_prefix(&root).unwrap_or(path).to_owned())
+        (
+            what.to_owned(),
+            path.strip_prefix(&root).unwrap_or(path).to_owned(),
+        )
     });
     cut(&root, &work.join("saved"), &journal, mercy).unwrap();
     let in_flight = leased(&root);
-    let resumed = crawl_command(&web.seed_url, web.addr, &root).output().unwrap();
+    let resumed = crawl_command(&web.seed_url, web.addr, &root)
+        .output()
+        .unwrap();
     let mut broken = Vec::new();
     if resumed.status.success() {
         let summary = last_json(&resumed);
@@ -48,7 +66,10 @@ pub fn trial(base: &Path, library: &Library, seed: u64, stop_at: u64, mercy: Mer
             broken.push(format!("the resumed crawl: {summary}"));
         }
     } else {
-        broken.push(format!("the resumed crawl failed: {}", crate::program::stderr(&resumed)));
+        broken.push(format!(
+            "the resumed crawl failed: {}",
+            crate::program::stderr(&resumed)
+        ));
     }
     judge_web(&web, &manifest, in_flight, &mut broken);
     judge_store(&root, &manifest, &mut broken);
@@ -57,13 +78,26 @@ pub fn trial(base: &Path, library: &Library, seed: u64, stop_at: u64, mercy: Mer
 
 /// What the directory says is leased after the cut; nothing when there is no crawl yet.
 fn leased(root: &Path) -> AllowedRepeats {
-    let output = Command::new(escapement()).args(["inspect", "crawl", "--leased", "--out"]).arg(root).output().unwrap();
+    let output = Command::new(escapement())
+        .args(["inspect", "crawl", "--leased", "--out"])
+        .arg(root)
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    let urls = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    urls.filter_map(|line| line["url"].as_str().map(str::to_owned)).map(|url| (url, 1)).collect()
+    let urls = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    urls.filter_map(|line| line["url"].as_str().map(str::to_owned))
+        .map(|url| (url, 1))
+        .collect()
 }
 
-fn judge_web(web: &fakeweb::RunningFakeWeb, manifest: &Manifest, in_flight: AllowedRepeats, broken: &mut Vec<String>) {
+fn judge_web(
+    web: &fakeweb::RunningFakeWeb,
+    manifest: &Manifest,
+    in_flight: AllowedRepeats,
+    broken: &mut Vec<String>,
+) {
     let options = CheckOptions {
         min_delay_ms: 100,
         allowed_repeats: in_flight,
@@ -78,12 +112,19 @@ fn judge_web(web: &fakeweb::RunningFakeWeb, manifest: &Manifest, in_flight: Allo
 
 /// Every page of the manifest is stored under its digest, and its bytes are whole (P2, P5).
 fn judge_store(root: &Path, manifest: &Manifest, broken: &mut Vec<String>) {
-    let store = match page_store::PageStore::open(page_store::StoreOptions::new(root.join("pages"))) {
+    let store = match page_store::PageStore::open(page_store::StoreOptions::new(root.join("pages")))
+    {
         Ok(store) => store,
         Err(error) => return broken.push(format!("the page store: {error}")),
     };
-    for entry in manifest.entries.values().filter(|entry| entry.outcome == Outcome::Fetched) {
-        let Some(digest) = entry.digest.as_ref().and_then(|digest| digest.parse().ok()) else { continue };
+    for entry in manifest
+        .entries
+        .values()
+        .filter(|entry| entry.outcome == Outcome::Fetched)
+    {
+        let Some(digest) = entry.digest.as_ref().and_then(|digest| digest.parse().ok()) else {
+            continue;
+        };
         match store.get(&digest) {
             Ok(Some(_)) => {}
             Ok(None) => broken.push(format!("{} is not stored", entry.url)),
@@ -99,7 +140,11 @@ fn judge_store(root: &Path, manifest: &Manifest, broken: &mut Vec<String>) {
 /// Watched calls of a whole crawl.
 pub fn calls_of_a_crawl(base: &Path, library: &Library, seed: u64) -> u64 {
     let whole = trial(base, library, seed, 0, Mercy::None, "");
-    assert!(whole.broken.is_empty(), "without a cut: {:#?}", whole.broken);
+    assert!(
+        whole.broken.is_empty(),
+        "without a cut: {:#?}",
+        whole.broken
+    );
     let count = std::fs::read_to_string(base.join("work/count")).unwrap();
     count.trim().parse().unwrap()
 }

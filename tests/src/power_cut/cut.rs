@@ -35,10 +35,15 @@ pub fn cut(root: &Path, saved: &Path, journal: &Journal, mercy: Mercy) -> io::Re
     for file in files_below(root)? {
         let meta = std::fs::symlink_metadata(&file)?;
         let sizes = journal.synced_sizes();
-        let Some(&synced) = sizes.get(&meta.ino()) else { continue };
+        let Some(&synced) = sizes.get(&meta.ino()) else {
+            continue;
+        };
         if meta.len() > synced {
             let kept = synced + part(&mut rng, meta.len() - synced);
-            std::fs::OpenOptions::new().write(true).open(&file)?.set_len(kept)?;
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open(&file)?
+                .set_len(kept)?;
             report.cut_files += 1;
             report.cut_bytes += meta.len() - kept;
         }
@@ -82,29 +87,48 @@ fn pending_names(journal: &Journal) -> Vec<&Event> {
 
 fn is_in(event: &Event, directory: &Path) -> bool {
     let path = match event {
-        Event::Create { path, .. } | Event::Link { path, .. } | Event::Mkdir { path } | Event::Unlink { path, .. } => path,
+        Event::Create { path, .. }
+        | Event::Link { path, .. }
+        | Event::Mkdir { path }
+        | Event::Unlink { path, .. } => path,
         Event::Rename { to, .. } => to,
-        Event::Sync { .. } | Event::SyncDir { .. } | Event::Cut { .. } | Event::Stop { .. } => return false,
+        Event::Sync { .. } | Event::SyncDir { .. } | Event::Cut { .. } | Event::Stop { .. } => {
+            return false;
+        }
     };
     path.parent() == Some(directory)
 }
 
 fn undo(event: &Event, saved: &Path) -> io::Result<()> {
     match event {
-        Event::Create { path, .. } | Event::Link { path, .. } => ignore_missing(std::fs::remove_file(path)),
+        Event::Create { path, .. } | Event::Link { path, .. } => {
+            ignore_missing(std::fs::remove_file(path))
+        }
         Event::Mkdir { path } => ignore_missing(std::fs::remove_dir_all(path)),
-        Event::Rename { from, to, saved: replaced, .. } => {
+        Event::Rename {
+            from,
+            to,
+            saved: replaced,
+            ..
+        } => {
             ignore_missing(std::fs::rename(to, from))?;
             restore(replaced.as_deref(), saved, to)
         }
-        Event::Unlink { path, saved: removed } => restore(removed.as_deref(), saved, path),
-        Event::Sync { .. } | Event::SyncDir { .. } | Event::Cut { .. } | Event::Stop { .. } => Ok(()),
+        Event::Unlink {
+            path,
+            saved: removed,
+        } => restore(removed.as_deref(), saved, path),
+        Event::Sync { .. } | Event::SyncDir { .. } | Event::Cut { .. } | Event::Stop { .. } => {
+            Ok(())
+        }
     }
 }
 
 fn restore(name: Option<&str>, saved: &Path, to: &Path) -> io::Result<()> {
     match name {
-        Some(name) if to.parent().is_some_and(Path::exists) => std::fs::hard_link(saved.join(name), to),
+        Some(name) if to.parent().is_some_and(Path::exists) => {
+            std::fs::hard_link(saved.join(name), to)
+        }
         _ => Ok(()),
     }
 }

@@ -20,9 +20,17 @@ pub enum Event {
     /// The file was cut to `size`.
     Cut { inode: u64, size: u64 },
     /// A name moved; `saved` is the hard link of what it replaced.
-    Rename { inode: u64, from: PathBuf, to: PathBuf, saved: Option<String> },
+    Rename {
+        inode: u64,
+        from: PathBuf,
+        to: PathBuf,
+        saved: Option<String>,
+    },
     /// A name went away; `saved` is the hard link of what it named.
-    Unlink { path: PathBuf, saved: Option<String> },
+    Unlink {
+        path: PathBuf,
+        saved: Option<String>,
+    },
     /// The process stopped itself before this call.
     Stop { what: String, path: PathBuf },
 }
@@ -40,7 +48,9 @@ impl Journal {
         let text = std::fs::read_to_string(path)?;
         let events = text
             .lines()
-            .map(|line| parse(line).ok_or_else(|| io::Error::other(format!("not a journal line: {line:?}"))))
+            .map(|line| {
+                parse(line).ok_or_else(|| io::Error::other(format!("not a journal line: {line:?}")))
+            })
             .collect::<Result<_, _>>()?;
         Ok(Self { events })
     }
@@ -81,12 +91,28 @@ fn parse(line: &str) -> Option<Event> {
     let mut next = || fields.next();
     let saved = |text: &str| (!text.ends_with(".0")).then(|| text.to_owned());
     Some(match kind {
-        "create" => Event::Create { inode: next()?.parse().ok()?, path: next()?.into() },
-        "link" => Event::Link { inode: next()?.parse().ok()?, path: next()?.into() },
-        "mkdir" => Event::Mkdir { path: next()?.into() },
-        "sync" => Event::Sync { inode: next()?.parse().ok()?, size: next()?.parse().ok()? },
-        "syncdir" => Event::SyncDir { path: next()?.into() },
-        "cut" => Event::Cut { inode: next()?.parse().ok()?, size: next()?.parse().ok()? },
+        "create" => Event::Create {
+            inode: next()?.parse().ok()?,
+            path: next()?.into(),
+        },
+        "link" => Event::Link {
+            inode: next()?.parse().ok()?,
+            path: next()?.into(),
+        },
+        "mkdir" => Event::Mkdir {
+            path: next()?.into(),
+        },
+        "sync" => Event::Sync {
+            inode: next()?.parse().ok()?,
+            size: next()?.parse().ok()?,
+        },
+        "syncdir" => Event::SyncDir {
+            path: next()?.into(),
+        },
+        "cut" => Event::Cut {
+            inode: next()?.parse().ok()?,
+            size: next()?.parse().ok()?,
+        },
         "rename" => Event::Rename {
             inode: next()?.parse().ok()?,
             from: next()?.into(),
@@ -95,9 +121,15 @@ fn parse(line: &str) -> Option<Event> {
         },
         "unlink" => {
             let _inode = next()?;
-            Event::Unlink { path: next()?.into(), saved: saved(next()?) }
+            Event::Unlink {
+                path: next()?.into(),
+                saved: saved(next()?),
+            }
         }
-        "stop" => Event::Stop { what: next()?.to_owned(), path: next()?.into() },
+        "stop" => Event::Stop {
+            what: next()?.to_owned(),
+            path: next()?.into(),
+        },
         _ => return None,
     })
 }

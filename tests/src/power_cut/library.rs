@@ -22,13 +22,21 @@ impl Library {
             .args([SOURCE, "-ldl"])
             .output()?;
         if !done.status.success() {
-            return Err(io::Error::other(String::from_utf8_lossy(&done.stderr).into_owned()));
+            return Err(io::Error::other(
+                String::from_utf8_lossy(&done.stderr).into_owned(),
+            ));
         }
         Ok(Self { path })
     }
 
     /// Preloads it for `command`, which is stopped before its `stop_at`-th watched call (0 = runs on).
-    pub fn watch<'a>(&self, command: &'a mut Command, root: &Path, work: &Path, stop_at: u64) -> &'a mut Command {
+    pub fn watch<'a>(
+        &self,
+        command: &'a mut Command,
+        root: &Path,
+        work: &Path,
+        stop_at: u64,
+    ) -> &'a mut Command {
         command
             .env("LD_PRELOAD", &self.path)
             .env("POWERCUT_ROOT", root)

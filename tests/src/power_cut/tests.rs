@@ -18,14 +18,25 @@ impl Bench {
         let (root, work) = (base.join("root"), base.join("work"));
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(work.join("saved")).unwrap();
-        Self { library: Library::build(&base).unwrap(), root, work, _dir: dir }
+        Self {
+            library: Library::build(&base).unwrap(),
+            root,
+            work,
+            _dir: dir,
+        }
     }
 
     /// Runs a shell script of plain tools: `dd conv=fsync` syncs a file, `sync DIR` a directory.
     fn shell(&self, script: &str, stop_at: u64, lie: &str) {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).current_dir(&self.root).env("POWERCUT_LIE", lie);
-        self.library.watch(&mut command, &self.root, &self.work, stop_at).status().unwrap();
+        command
+            .args(["-c", script])
+            .current_dir(&self.root)
+            .env("POWERCUT_LIE", lie);
+        self.library
+            .watch(&mut command, &self.root, &self.work, stop_at)
+            .status()
+            .unwrap();
     }
 
     fn cut(&self, mercy: Mercy) -> super::CutReport {
@@ -110,6 +121,9 @@ fn mercy_keeps_at_least_what_was_synced() {
         bench.shell(&format!("{SYNCED}; printf 12345678 >>a"), 0, "");
         bench.cut(Mercy::Seed(seed));
         let text = bench.text("a").unwrap();
-        assert!("kept12345678".starts_with(&text) && text.len() >= 4, "{text}");
+        assert!(
+            "kept12345678".starts_with(&text) && text.len() >= 4,
+            "{text}"
+        );
     }
 }
