@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1)]
     kills: u32,
     /// Mean time from a start to a kill.
-    #[arg(long, default_value = "15s", value_parser = duration::parse)]
+    #[arg(long, default_value = "6s", value_parser = duration::parse)]
     kill_after: Duration,
     /// How long a lease lasts: what was in flight at a kill waits this long.
     #[arg(long, default_value = "8s", value_parser = duration::parse)]
