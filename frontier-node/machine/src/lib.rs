@@ -34,8 +34,6 @@ mod state;
 mod step;
 
 #[cfg(test)]
-mod bench_tests;
-#[cfg(test)]
 mod cost_tests;
 #[cfg(test)]
 mod field_cases_tests;
