@@ -8,7 +8,7 @@ build=$!
   while sleep 30; do
     kill -0 "$build" 2>/dev/null || exit 0
     now=$(date +%s)
-    printf 'still compiling after %d s (the first build takes about 10 minutes on two cores, most of it RocksDB)\n' $((now - start)) >&2
+    printf 'still compiling after %d s (the first build takes 15 to 20 minutes on two idle cores, half of it RocksDB)\n' $((now - start)) >&2
   done
 ) &
 ticker=$!

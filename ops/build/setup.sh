@@ -25,7 +25,9 @@ need() { # need PACKAGE TEST...
 }
 has_libclang() {
   [ -n "${LIBCLANG_PATH:-}" ] && return 0
-  ls /usr/lib/llvm-*/lib/libclang.so* /usr/lib/*/libclang*.so* 2>/dev/null | grep -q .
+  # The library alone is not enough: bindgen also reads clang's own headers. (libclang-cpp is another library.)
+  ls /usr/lib/llvm-*/lib/libclang.so* /usr/lib/llvm-*/lib/libclang-[0-9]*.so* 2>/dev/null | grep -q . &&
+    ls /usr/lib/llvm-*/lib/clang/*/include/stddef.h 2>/dev/null | grep -q .
 }
 need g++ command -v g++
 need binutils command -v ld

@@ -6,6 +6,7 @@
 # the HTML URLs answered 200 must be the same set, each once by escapement, every gap at the server at least the delay.
 # Usage: run.sh ESCAPEMENT [DELAY_MS]
 set -euo pipefail
+PATH=$PATH:/usr/sbin # where Debian keeps nginx
 here=$(cd "$(dirname "$0")" && pwd)
 escapement=$(realpath "$1")
 delay_ms=${2:-100}

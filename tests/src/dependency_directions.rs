@@ -72,9 +72,7 @@ const PURE: &[(&str, &[&str])] = &[
         "urlkey",
         &[
             "url",
-            "idna",
             "percent-encoding",
-            "publicsuffix",
             "siphasher",
             "xxhash-rust",
             "thiserror",
