@@ -1,4 +1,4 @@
-//! Numbered invariants of a shard, one a file, shared by model tests, simulator and drills.
+//! Numbered invariants of a shard, one a file, checked by the model tests and public for drills and a simulator.
 //!
 //! Three kinds. [`STATES`] hold of the rows after every entry. [`STEPS`] hold between the rows before and after one
 //! entry. [`rebuild`](i18_rebuild) holds of a running machine and its rows. All read the whole shard: they are for tests,
