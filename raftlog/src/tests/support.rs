@@ -18,8 +18,31 @@ use crate::{
 /// Bound on every wait: reached only by a test that fails.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Lets the process end without static destructors. Tests of crashes leave databases open on purpose, and RocksDB's threads
+/// abort the process when its statics are destroyed under them. Registered anew by each test, so that it runs first.
+#[cfg(target_env = "gnu")]
+#[allow(unsafe_code)]
+fn end_without_destructors() {
+    use std::ffi::{c_int, c_void};
+    unsafe extern "C" {
+        fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+        fn _exit(status: c_int) -> !;
+    }
+    extern "C" fn leave(status: c_int, _argument: *mut c_void) {
+        // SAFETY: ends the process with the status it was about to end with.
+        unsafe { _exit(status) }
+    }
+    // SAFETY: the handler is a plain function that outlives the process.
+    let registered = unsafe { on_exit(leave, std::ptr::null_mut()) };
+    assert_eq!(registered, 0);
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn end_without_destructors() {}
+
 /// Options for tests: short elections, quick recovery.
 pub(super) fn options(dir: &Path, node_id: u64) -> EngineOptions {
+    end_without_destructors();
     let timing = RaftTiming {
         heartbeat_ms: 100,
         election_min_ms: 400,
