@@ -30,19 +30,21 @@ pub fn with_directory<T>(
 
 /// Every URL of the crawl.
 pub fn all(dir: &Path) -> Result<Vec<ListedUrl>, CommandError> {
-    with_directory(dir, async |embedded| {
-        let mut urls = Vec::new();
-        embedded
-            .for_each_url(|listed| {
-                urls.push(listed);
-                Ok(())
-            })
-            .await?;
-        Ok(urls)
-    })
+    with_directory(dir, all_of)
 }
 
-/// What was leased when the directory was left, robots files and errands included; and whether every shard conserves.
+async fn all_of(embedded: &Embedded) -> Result<Vec<ListedUrl>, CommandError> {
+    let mut urls = Vec::new();
+    embedded
+        .for_each_url(|listed| {
+            urls.push(listed);
+            Ok(())
+        })
+        .await?;
+    Ok(urls)
+}
+
+/// What was leased when the directory was left, robots files and errands included. A shard that does not conserve is an error.
 pub fn leased(dir: &Path) -> Result<Vec<String>, CommandError> {
     let urls = with_directory(dir, async |embedded| {
         for shard in embedded.shards().await? {
@@ -53,20 +55,12 @@ pub fn leased(dir: &Path) -> Result<Vec<String>, CommandError> {
                 )));
             }
         }
-        let mut urls = Vec::new();
-        embedded
-            .for_each_url(|listed| {
-                urls.push(listed);
-                Ok(())
-            })
-            .await?;
-        Ok(urls)
+        all_of(embedded).await
     })?;
-    Ok(urls
+    let leased = urls
         .into_iter()
-        .filter(|listed| listed.record.state == UrlState::Leased)
-        .map(|listed| listed.url)
-        .collect())
+        .filter(|listed| listed.record.state == UrlState::Leased);
+    Ok(leased.map(|listed| listed.url).collect())
 }
 
 /// What became of every page, in the words of a fake web's manifest.
