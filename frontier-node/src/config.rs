@@ -120,9 +120,6 @@ impl Config {
         let mut options = NodeOptions::new(self.dir.clone(), self.shards);
         options.node_id = self.node_id;
         options.expected_urls = self.expected_urls;
-        options
-            .addresses
-            .insert(self.node_id, self.listen.to_string());
         if let Some(path) = &self.suffix_list {
             let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read {
                 path: path.clone(),

@@ -1,29 +1,30 @@
 //! Errors of the log as callers of a frontier see them.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use client::CallError;
 use client::limits::RETRY_PAUSE_MS;
 use raftlog::{NodeId, ProposeError, ReadError, StateError, StopReason};
 
+use crate::cluster::AddressBook;
 use crate::limits::OVERLOAD_RETRY_MS;
 use crate::state::CellError;
 
-/// Addresses of nodes, for hints about leaders.
+/// Hints about leaders: their addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
-    addresses: BTreeMap<NodeId, String>,
+    book: Arc<AddressBook>,
 }
 
 impl Hints {
-    pub(crate) const fn new(addresses: BTreeMap<NodeId, String>) -> Self {
-        Self { addresses }
+    pub(crate) const fn new(book: Arc<AddressBook>) -> Self {
+        Self { book }
     }
 
-    /// Where a node is; empty when unknown.
-    pub(crate) fn address(&self, node: Option<NodeId>) -> String {
-        node.and_then(|node| self.addresses.get(&node))
-            .cloned()
+    /// Where a replica is; empty when unknown.
+    pub(crate) fn address(&self, replica: Option<NodeId>) -> String {
+        replica
+            .and_then(|replica| self.book.address_of(replica))
             .unwrap_or_default()
     }
 
@@ -96,10 +97,17 @@ pub(crate) fn cell_error(error: CellError) -> CallError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::NodeEntry;
 
     #[test]
     fn a_leader_hint_becomes_an_address() {
-        let hints = Hints::new([(2, "127.0.0.2:9".to_owned())].into());
+        let entry = NodeEntry {
+            node: 2,
+            incarnation: 0,
+            address: "127.0.0.2:9".to_owned(),
+            has_store: false,
+        };
+        let hints = Hints::new(Arc::new(AddressBook::in_memory([entry])));
         let address = |hint| match hints.propose_error(&ProposeError::NotLeader { hint }) {
             CallError::NotLeader { leader_address } => leader_address,
             other => other.to_string(),

@@ -176,4 +176,16 @@ impl Service for Skin {
     ) -> Result<Response<pb::ShardMapResponse>, Status> {
         pass_on!(self, r, shard_map)
     }
+    async fn list_urls(
+        &self,
+        r: Request<pb::ListUrlsRequest>,
+    ) -> Result<Response<pb::ListUrlsResponse>, Status> {
+        pass_on!(self, r, list_urls)
+    }
+    async fn nodes(
+        &self,
+        r: Request<pb::NodesRequest>,
+    ) -> Result<Response<pb::NodesResponse>, Status> {
+        pass_on!(self, r, nodes)
+    }
 }

@@ -16,11 +16,13 @@
 //! | `state` | the machine as the log's state machine |
 //! | `known` | the filter in front of RocksDB that lets known URLs cost nothing |
 //! | `clock` | shard time |
+//! | `cluster` | what makes several nodes one cluster |
 //! | `outbox` | undelivered items of reports |
 //! | `grpc`, `http`, `metrics` | servers and figures |
 //! | `limits` | every limit |
 
 mod clock;
+pub mod cluster;
 mod config;
 mod convert;
 mod errors;
@@ -45,7 +47,6 @@ pub use config::{Config, ConfigError};
 pub use grpc::ServeError;
 pub use identity::{IdentityError, ShardRange, equal_ranges};
 pub use known::FilterError;
-pub use listing::LISTING_ROWS;
 pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
 pub use options::NodeOptions;

@@ -60,3 +60,7 @@ pub const CONFIG_SIZE_BYTES: u64 = 1 << 20;
 pub const SHUTDOWN_MS: u64 = 10_000;
 /// Pause before a lease call is woken again after one got nothing, ms.
 pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;
+/// Rows that one slice of a listing reads at most.
+pub const LISTING_ROWS: usize = 1_024;
+/// Largest number of a node: it shares a 32-bit store id with the count of disks that the node lost.
+pub const NODE_NUMBER: u64 = 65_535;

@@ -4,10 +4,8 @@ use client::CallError;
 use machine::Listing;
 
 use crate::errors::unavailable;
+use crate::limits::LISTING_ROWS;
 use crate::node::FrontierNode;
-
-/// Rows that one slice of a listing reads at most.
-pub const LISTING_ROWS: usize = 4_096;
 
 impl FrontierNode {
     /// A slice of a shard's URLs from `cursor` on (empty: from the start); its cursor continues, an empty one ends.

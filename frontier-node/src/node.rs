@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use client::{Frontier, Peer, Router, RouterError, RouterOptions};
 use proto::frontier_v1 as pb;
-use raftlog::{Engine, GroupError, NoTransport, OpenError};
+use raftlog::{Engine, GroupError, OpenError};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -72,7 +72,9 @@ impl FrontierNode {
             expected_urls,
             suffixes,
             fingerprint_key,
-            addresses,
+            voters,
+            transport,
+            book,
             clocks,
             engine,
         } = options;
@@ -90,21 +92,17 @@ impl FrontierNode {
                 node_id,
                 ..engine
             };
-            Ok((
-                descriptor,
-                filter,
-                Engine::open(engine, Arc::new(NoTransport))?,
-            ))
+            Ok((descriptor, filter, Engine::open(engine, transport)?))
         })
         .await?;
         let metrics = Arc::new(Metrics::default());
         let stop = CancellationToken::new();
         let context = ShardContext {
-            node_id,
             clocks,
             filter: Arc::new(filter),
             metrics: Arc::clone(&metrics),
-            hints: Arc::new(Hints::new(addresses)),
+            voters: Arc::new(voters),
+            hints: Arc::new(Hints::new(Arc::clone(&book))),
             waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
             blocking: Arc::new(Semaphore::new(BLOCKING_READS)),
             stop: stop.clone(),
@@ -124,6 +122,7 @@ impl FrontierNode {
                 suffix_list_digest: suffixes.digest(),
             },
             map_version: 1,
+            book,
             context,
         });
         let local: Arc<dyn Frontier> = Arc::new(LocalFrontier::new(Arc::clone(&shared)));
@@ -247,9 +246,9 @@ impl FrontierNode {
         &self.shared
     }
 
-    #[cfg(test)]
-    pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    /// The log of this node: what other replicas send is handed to it.
+    pub fn engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.engine)
     }
 }
 

@@ -1,20 +1,21 @@
 //! Options of a node.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use raftlog::{EngineOptions, NodeId};
+use raftlog::{EngineOptions, NoTransport, NodeId, Transport};
 use urlkey::{FingerprintKey, SuffixList};
 
 use crate::clock::{Clocks, SystemClocks};
+use crate::cluster::AddressBook;
 
 /// Options of a [`crate::FrontierNode`].
 #[derive(Clone)]
 pub struct NodeOptions {
     /// The node's directory. Made if it is missing.
     pub dir: PathBuf,
-    /// This node's id; a directory keeps the one it was made with.
+    /// This node's replica id; a directory keeps the one it was made with.
     pub node_id: NodeId,
     /// Number of shards, equal ranges of the hash space. Fixed when the directory is made.
     pub shards: u64,
@@ -24,8 +25,12 @@ pub struct NodeOptions {
     pub suffixes: Arc<SuffixList>,
     /// The cluster's fingerprint secret, where it is known; a new directory draws one.
     pub fingerprint_key: Option<FingerprintKey>,
-    /// Addresses under which nodes are reached, this one included; they stand in leader hints.
-    pub addresses: BTreeMap<NodeId, String>,
+    /// Founding replicas of every shard. A node that is not among them waits to be fed by the shards' leaders.
+    pub voters: BTreeSet<NodeId>,
+    /// How replicas reach each other.
+    pub transport: Arc<dyn Transport>,
+    /// Where nodes are, this one included: they stand in leader hints.
+    pub book: Arc<AddressBook>,
     /// Where time comes from.
     pub clocks: Arc<dyn Clocks>,
     /// Options of the log and the state database. Their directory and node id are those above.
@@ -44,7 +49,9 @@ impl NodeOptions {
             expected_urls: 10_000_000,
             suffixes: SuffixList::shipped(),
             fingerprint_key: None,
-            addresses: BTreeMap::new(),
+            voters: BTreeSet::from([1]),
+            transport: Arc::new(NoTransport),
+            book: Arc::default(),
             clocks: Arc::new(SystemClocks),
         }
     }

@@ -1,6 +1,7 @@
 //! What is known of URLs and hosts, as it is shown.
 
-use machine::{HostRecord, UrlRecord, UrlState};
+use machine::command::lease::LeaseKind;
+use machine::{HostRecord, ListedUrl, UrlRecord, UrlState};
 use proto::frontier_v1 as pb;
 
 use super::robots::validators_to_wire;
@@ -36,6 +37,20 @@ pub(crate) fn url_record(record: UrlRecord, asked: String) -> pb::UrlRecord {
         visits: record.visits,
         changes: record.changes,
         payload_size_bytes: record.payload_size_bytes,
+        lost_leases: record.lost_leases,
+    }
+}
+
+/// A URL of a listing.
+pub(crate) fn listed_url(listed: ListedUrl) -> pb::ListedUrl {
+    let kind = match listed.kind {
+        LeaseKind::Page => pb::lease_key::Kind::Page,
+        LeaseKind::Robots => pb::lease_key::Kind::Robots,
+        LeaseKind::Errand => pb::lease_key::Kind::Errand,
+    };
+    pb::ListedUrl {
+        record: Some(url_record(listed.record, listed.url)),
+        kind: kind.into(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
+use crate::cluster::AddressBook;
 use crate::convert::Verifier;
 use crate::shard::{Shard, ShardContext};
 
@@ -15,6 +16,7 @@ pub(crate) struct NodeShared {
     pub(crate) verifier: Verifier,
     pub(crate) identity: pb::Identity,
     pub(crate) map_version: u64,
+    pub(crate) book: Arc<AddressBook>,
     pub(crate) context: ShardContext,
 }
 
@@ -107,5 +109,16 @@ impl Frontier for LocalFrontier {
         _request: pb::ShardMapRequest,
     ) -> Result<pb::ShardMapResponse, CallError> {
         self.counted("shard_map", Ok(self.read_map()))
+    }
+
+    async fn list_urls(
+        &self,
+        request: pb::ListUrlsRequest,
+    ) -> Result<pb::ListUrlsResponse, CallError> {
+        self.counted("list_urls", self.read_urls(request).await)
+    }
+
+    async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
+        self.counted("nodes", Ok(self.node.book.nodes()))
     }
 }

@@ -5,8 +5,9 @@ use proto::frontier_v1 as pb;
 
 use super::LocalFrontier;
 use super::report::invalid;
-use crate::convert::{host_record, shard_status, url_record};
+use crate::convert::{host_record, listed_url, shard_status, url_record};
 use crate::errors::unavailable;
+use crate::limits::{CURSOR_SIZE_BYTES, LISTING_ROWS};
 use crate::shard::Shard;
 
 impl LocalFrontier {
@@ -110,6 +111,34 @@ impl LocalFrontier {
         response.next_ready_in_ms =
             ready_ms.map_or(u64::MAX, |ready_ms| ready_ms.saturating_sub(now_ms));
         Ok(response)
+    }
+
+    pub(super) async fn read_urls(
+        &self,
+        request: pb::ListUrlsRequest,
+    ) -> Result<pb::ListUrlsResponse, CallError> {
+        if request.cursor.len() > CURSOR_SIZE_BYTES {
+            return Err(CallError::Invalid {
+                index: 0,
+                reason: format!("cursor is longer than {CURSOR_SIZE_BYTES} bytes"),
+            });
+        }
+        let (listing, applied_index) = self
+            .node
+            .shard(request.shard)?
+            .look(move |machine, rows, index| {
+                (
+                    machine.list_urls(rows, &request.cursor, LISTING_ROWS),
+                    index,
+                )
+            })
+            .await?;
+        let listing = listing.map_err(|error| unavailable(error.to_string()))?;
+        Ok(pb::ListUrlsResponse {
+            urls: listing.urls.into_iter().map(listed_url).collect(),
+            cursor: listing.cursor.into(),
+            applied_index,
+        })
     }
 
     pub(super) fn read_map(&self) -> pb::ShardMapResponse {

@@ -31,7 +31,8 @@ use crate::state::{
 /// What all shards of a node share.
 #[derive(Clone)]
 pub(crate) struct ShardContext {
-    pub(crate) node_id: NodeId,
+    /// Founding replicas of every shard.
+    pub(crate) voters: Arc<BTreeSet<NodeId>>,
     pub(crate) clocks: Arc<dyn Clocks>,
     pub(crate) filter: Arc<KnownFilter>,
     pub(crate) metrics: Arc<Metrics>,
@@ -72,7 +73,7 @@ impl Shard {
     ) -> Result<Self, GroupError> {
         let config = GroupConfig {
             group_id: range.shard,
-            members: BTreeSet::from([context.node_id]),
+            members: (*context.voters).clone(),
             initial_rows: initial_rows(&range),
         };
         engine.create_group(config).await?;

@@ -46,4 +46,23 @@ pub trait Frontier: Send + Sync + 'static {
         &self,
         request: pb::ShardMapRequest,
     ) -> Result<pb::ShardMapResponse, CallError>;
+    /// A slice of all URLs of one shard.
+    async fn list_urls(
+        &self,
+        request: pb::ListUrlsRequest,
+    ) -> Result<pb::ListUrlsResponse, CallError> {
+        Err(not_served(format!("listing shard {}", request.shard)))
+    }
+    /// The nodes of the cluster.
+    async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
+        Err(not_served("listing nodes".to_owned()))
+    }
+}
+
+/// Not every frontier is a node: a stand-in need not know these.
+fn not_served(what: String) -> CallError {
+    CallError::Unavailable {
+        reason: format!("{what} is not served here"),
+        retry_after_ms: 0,
+    }
 }

@@ -176,6 +176,19 @@ impl Frontier for GrpcFrontier {
         self.call(request, 0, |mut c, r| async move { c.shard_map(r).await })
             .await
     }
+
+    async fn list_urls(
+        &self,
+        request: pb::ListUrlsRequest,
+    ) -> Result<pb::ListUrlsResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.list_urls(r).await })
+            .await
+    }
+
+    async fn nodes(&self, request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
+        self.call(request, 0, |mut c, r| async move { c.nodes(r).await })
+            .await
+    }
 }
 
 #[cfg(test)]

@@ -96,4 +96,15 @@ impl Frontier for RoutedFrontier {
             identity: Some(self.0.identity()),
         })
     }
+
+    async fn list_urls(
+        &self,
+        request: pb::ListUrlsRequest,
+    ) -> Result<pb::ListUrlsResponse, CallError> {
+        routed!(self, request, list_urls)
+    }
+
+    async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
+        self.0.nodes().await
+    }
 }

@@ -176,6 +176,25 @@ impl Router {
         urlkey::partition_hash(&self.options.suffixes.site(host)).0
     }
 
+    /// The nodes of the cluster, as the first one that answers knows them.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answered; the last one's error.
+    pub async fn nodes(&self) -> Result<pb::NodesResponse, CallError> {
+        let mut last = CallError::Unavailable {
+            reason: "no frontier to talk to".to_owned(),
+            retry_after_ms: 0,
+        };
+        for peer in &self.peers {
+            match peer.frontier.nodes(pb::NodesRequest {}).await {
+                Ok(response) => return Ok(response),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
     pub(crate) fn table(&self) -> Arc<ShardTable> {
         Arc::clone(&self.table.read())
     }

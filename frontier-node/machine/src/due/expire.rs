@@ -41,6 +41,7 @@ impl Step<'_> {
         match key.kind() {
             LeaseKind::Page => {
                 let mut url = self.leased_url(key, &lease)?;
+                url.lost_leases = url.lost_leases.saturating_add(1);
                 let policy = self.m.policy(lease.crawl);
                 let next = attempt(&mut url, policy.max_attempts).unwrap_or(Next::Requeue {
                     due_ms: self.now_ms,

@@ -92,6 +92,9 @@ pub(crate) struct UrlRow {
     /// 0 to 255.
     #[prost(uint32, tag = "26")]
     pub priority: u32,
+    /// Leases of it that expired, ever.
+    #[prost(uint32, tag = "27")]
+    pub lost_leases: u32,
 }
 
 impl UrlRow {

@@ -72,6 +72,8 @@ pub struct UrlRecord {
     pub crawl: u32,
     /// Links from a seed.
     pub depth: u32,
+    /// Leases of it that expired, ever: as often it may have been fetched without a report.
+    pub lost_leases: u32,
 }
 
 impl Machine {
@@ -192,5 +194,6 @@ pub(super) fn record(state: UrlState, row: UrlRow) -> UrlRecord {
         truncated: row.truncated,
         crawl: row.crawl,
         depth: row.depth,
+        lost_leases: row.lost_leases,
     }
 }
