@@ -2,7 +2,13 @@
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=proto");
-    let files = protox::compile(["frontier/v1/frontier.proto"], ["proto"])?;
+    let files = protox::compile(
+        [
+            "frontier/v1/frontier.proto",
+            "raft/v1/nodes.proto",
+        ],
+        ["proto"],
+    )?;
     let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("frontier_descriptor.bin"), prost_encode(&files))?;
     tonic_prost_build::configure()

@@ -14,6 +14,18 @@ pub mod frontier_v1 {
     tonic::include_proto!("frontier.v1");
 }
 
+/// `raft.v1`: what nodes say to each other.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used
+)]
+pub mod raft_v1 {
+    tonic::include_proto!("raft.v1");
+}
+
 /// The descriptor set of every service, for gRPC reflection.
 pub const DESCRIPTOR_SET: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/frontier_descriptor.bin"));
