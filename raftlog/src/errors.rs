@@ -63,14 +63,14 @@ pub enum OpenError {
 /// Why a group was not created or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
-    /// `create_group` was not called on this node for this id.
+    /// Neither `create_group` nor `create_replica` was called on this node for this id.
     #[error("group {0} does not exist on this node")]
     Unknown(GroupId),
     /// The group is open already.
     #[error("group {0} is open already")]
     AlreadyOpen(GroupId),
-    /// The group exists with other members.
-    #[error("group {0} exists with other members")]
+    /// The group exists here with other first members, or was founded here and joined now, or the reverse.
+    #[error("group {0} exists here and was created otherwise")]
     Conflict(GroupId),
     /// The configuration is out of bounds.
     #[error("group {group_id}: {reason}")]
@@ -174,7 +174,8 @@ pub enum ReadError {
     TimedOut,
 }
 
-/// Why a request to a group (election, transfer, flush) was not accepted.
+/// Why a request to a group (election, transfer, flush, change of members) was not accepted. Where nothing else is said
+/// nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     /// The group does not work.
@@ -183,9 +184,41 @@ pub enum ControlError {
     /// The target of a transfer is not a voter, or is not caught up.
     #[error("node {0} cannot take over now")]
     BadTarget(NodeId),
-    /// This replica does not lead.
+    /// This replica does not lead, or no longer under the given token.
     #[error("not the leader")]
     NotLeader,
+    /// Voters are being changed to others already. Repeating that change finishes it.
+    #[error("the voters are being changed")]
+    Joint,
+    /// The last change of members, or the leader's first entry, is not committed yet, or another change was made at the
+    /// same moment: try again.
+    #[error("the members are not settled")]
+    Unsettled,
+    /// A voter must be a learner first.
+    #[error("node {0} is no member")]
+    UnknownMember(NodeId),
+    /// A voter is not removed by itself: the voters are changed as a whole.
+    #[error("node {0} is a voter")]
+    IsVoter(NodeId),
+    /// A group needs a voter.
+    #[error("no voters")]
+    NoVoters,
+    /// More than [`MAX_MEMBERS`](crate::limits::MAX_MEMBERS), or one of them is 0.
+    #[error("between 1 and 64 members, none of them 0")]
+    BadMembers,
+    /// A voter that is far behind would leave the group unable to commit.
+    #[error("node {node_id} has entries up to {matched_index} of {last_log_index}")]
+    NotCaughtUp {
+        /// The learner.
+        node_id: NodeId,
+        /// Its newest entry that is known to be the leader's too; 0 for none.
+        matched_index: u64,
+        /// The leader's newest entry.
+        last_log_index: u64,
+    },
+    /// Leadership was lost on the way: the change may be done, half done or not done. It may be repeated.
+    #[error("outcome unknown: {0}")]
+    OutcomeUnknown(String),
 }
 
 /// Why rows could not be read.

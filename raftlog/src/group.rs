@@ -6,6 +6,7 @@
 mod applied;
 mod control;
 mod instance;
+mod membership;
 mod opening;
 mod propose;
 mod purge;

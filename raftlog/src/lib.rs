@@ -27,6 +27,7 @@
 //! ```text
 //! Engine::open(options, Arc<dyn Transport>) -> Result<Arc<Engine>, OpenError>             blocking
 //! engine.create_group(GroupConfig { group_id, members, initial_rows }).await              idempotent
+//! engine.create_replica(group_id).await                                                   joins: no rows, no vote
 //! engine.open_group(group_id, MachineFactory).await -> Result<Group, GroupError>          replays first
 //! engine.state() -> StateDb; engine.metrics() -> EngineMetrics; engine.close().await
 //!
@@ -34,10 +35,13 @@
 //! group.submit(token, payload).await -> Result<PendingReply, ProposeError>                in log order
 //! pending.await -> Result<Reply { index, term, bytes }, ProposeError>
 //! group.propose(token, payload).await                                                     submit and wait
-//! group.confirm_leadership().await -> Result<applied index, ReadError>                    ReadIndex, shared
+//! group.confirm_leadership().await -> Result<Confirmed { term, applied_index }, ReadError>  ReadIndex, shared
 //! group.wait_for_recovery(timeout).await -> Result<applied index, ReadError>
 //! group.last_received() -> Option<LastReceived>; group.status() -> GroupStatus
 //! group.flush().await; group.trigger_election().await; group.transfer_leader(to).await; group.shutdown().await
+//! group.add_learner(token, node_id).await -> Result<(), ControlError>                     on the leader
+//! group.change_voters(token, BTreeSet<NodeId>).await; group.remove_learner(token, node_id).await
+//! group.progress() -> BTreeMap<NodeId, Progress>                                          empty unless leader
 //!
 //! state.get(key); state.multi_get(keys); state.scan(&range, limit)                        blocking
 //! state.read(|view: &StateView<'_>| ..)                                                   one consistent view
@@ -90,5 +94,5 @@ pub use options::{EngineOptions, RaftTiming};
 pub use raw::RawStore;
 pub use rows::{KeyRange, RowBatch, RowChange};
 pub use state::{Row, StateDb, StateView};
-pub use status::{GroupState, GroupStatus, LastReceived};
+pub use status::{Confirmed, GroupState, GroupStatus, LastReceived, Progress};
 pub use transport::{CallKind, Destination, NoTransport, ReplyStream, Transport};

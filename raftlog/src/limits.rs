@@ -56,3 +56,6 @@ pub const SNAPSHOT_READ_AHEAD: usize = 2;
 
 /// Members of one group.
 pub const MAX_MEMBERS: usize = 64;
+
+/// Most entries that a learner may lack to become a voter.
+pub const MAX_PROMOTION_LAG_ENTRIES: u64 = 1000;

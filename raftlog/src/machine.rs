@@ -56,7 +56,8 @@ pub trait StateMachine: Send + 'static {
     /// proposers are answered.
     fn committed(&mut self);
 
-    /// All rows of the group were replaced by a snapshot: rebuild what is in memory.
+    /// All rows of the group were replaced by a snapshot: rebuild what is in memory. Not called for the first snapshot
+    /// of a replica that joined: its machine is made of it.
     fn restored(&mut self) -> Result<(), MachineError>;
 
     /// The ranges of rows that belong to this group now: what a snapshot carries, and what an installed one replaces.
@@ -66,5 +67,10 @@ pub trait StateMachine: Send + 'static {
 
 /// Makes a group's machine from the rows as they are. Called on a storage thread when the group is opened, and again
 /// whenever it is reopened after a disk failure.
+///
+/// Called only once there are rows to make it of. A replica that joined a group
+/// ([`Engine::create_replica`](crate::Engine::create_replica)) has none until its first snapshot is installed: it is
+/// opened and fed without a machine, and the factory is called right after that installation, where `restored` would
+/// be called otherwise. If it fails then, the group stops on this node.
 pub type MachineFactory =
     Box<dyn Fn() -> Result<Box<dyn StateMachine>, MachineError> + Send + Sync>;

@@ -32,8 +32,12 @@ pub struct GroupStatus {
     pub term: u64,
     /// The leader of that term, where it is known.
     pub leader: Option<NodeId>,
-    /// Voting replicas of the newest membership in the log.
+    /// Voting replicas of the newest membership in the log; those of both sets while it is joint.
     pub voters: BTreeSet<NodeId>,
+    /// Replicas of that membership that are fed without a vote.
+    pub learners: BTreeSet<NodeId>,
+    /// The voters are being changed: a majority of the old and one of the new are needed.
+    pub is_joint: bool,
     /// Index of the newest entry in this replica's log; 0 if there is none.
     pub last_log_index: u64,
     /// Index up to which entries are committed, as far as this replica knows.
@@ -46,6 +50,26 @@ pub struct GroupStatus {
     pub purged_index: u64,
     /// Bytes that the log holds, as stored. After a restart an estimate until the first purge.
     pub log_size_bytes: u64,
+}
+
+/// How far a replica is, as its leader knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Index of the newest entry that is known to be the same there, and durable; 0 for none.
+    pub matched_index: u64,
+    /// It has a vote.
+    pub is_voter: bool,
+    /// Time since it last answered this leader, in milliseconds; 0 for the leader itself, none if it never did.
+    pub silent_ms: Option<u64>,
+}
+
+/// A proof of leadership.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Confirmed {
+    /// The term in which this replica led at some moment after the call.
+    pub term: u64,
+    /// Index up to which entries are applied here; everything that was committed before the call is below.
+    pub applied_index: u64,
 }
 
 /// The last user entry of this replica's log, for the time rule: a new leader's clock starts from its stamp.

@@ -227,11 +227,15 @@ impl From<EntryMsg> for Entry {
     }
 }
 
-/// What a node knows about a group that it was told to create.
+/// What a node knows about a group that it was told to take part in.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct DescriptorMsg {
+    /// The first members, where this node is one of them.
     #[prost(uint64, repeated, tag = "1")]
     pub(crate) members: Vec<u64>,
+    /// This node joined a group that others founded.
+    #[prost(bool, tag = "2")]
+    pub(crate) joined: bool,
 }
 
 /// What an engine's directory says about itself.

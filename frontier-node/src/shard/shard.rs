@@ -233,7 +233,9 @@ impl Shard {
     pub(crate) async fn confirm(&self) -> Result<u64, CallError> {
         let limit = Duration::from_millis(COMMIT_TIMEOUT_MS);
         match tokio::time::timeout(limit, self.shared.group.confirm_leadership()).await {
-            Ok(result) => result.map_err(|error| self.shared.context.hints.read_error(&error)),
+            Ok(result) => result
+                .map(|confirmed| confirmed.applied_index)
+                .map_err(|error| self.shared.context.hints.read_error(&error)),
             Err(_) => Err(unavailable("no proof of leadership in time")),
         }
     }

@@ -304,7 +304,7 @@ async fn prove(shared: Arc<Shared>, token: LeadershipToken) {
     };
     while still_leading() {
         match shared.group.confirm_leadership().await {
-            Ok(_) if still_leading() => {
+            Ok(confirmed) if confirmed.term == token.term() && still_leading() => {
                 return shared.proven_term.store(token.term(), Ordering::Release);
             }
             Ok(_) => return,

@@ -1,6 +1,5 @@
 //! Creating and opening groups.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,21 +9,24 @@ use tokio::sync::mpsc;
 
 use super::{Engine, Shared};
 use crate::errors::{GroupError, StopReason};
-use crate::group::{Group, GroupConfig, GroupSlot, open_instance, serve_reads, supervise};
-use crate::ids::{GroupId, NodeId};
+use crate::group::{
+    AppliedState, Group, GroupConfig, GroupSlot, open_instance, serve_reads, supervise,
+};
+use crate::ids::GroupId;
 use crate::limits::{MAX_MEMBERS, MAX_WAITING_READS};
 use crate::log::{LogField, LogOp, field_key};
 use crate::machine::MachineFactory;
+use crate::raft_types::{LogId, Membership, StoredMembership, log_id};
 use crate::rows::RowBatch;
 use crate::state::write_rows;
-use crate::wire::{DescriptorMsg, decode};
+use crate::wire::{DescriptorMsg, LogIdMsg, VoteMsg, decode};
 
 impl Shared {
-    /// First members of a group that was created here.
-    pub(crate) async fn members_of(
+    /// What is known of a group that was created here.
+    pub(crate) async fn descriptor_of(
         self: &Arc<Self>,
         group_id: GroupId,
-    ) -> Result<Option<BTreeSet<NodeId>>, GroupError> {
+    ) -> Result<Option<DescriptorMsg>, GroupError> {
         let shared = Arc::clone(self);
         let storage = |reason: String| GroupError::Storage { group_id, reason };
         let work = move || {
@@ -42,16 +44,20 @@ impl Shared {
             .run(group_id, work)
             .await
             .map_err(|error| storage(error.to_string()))?;
-        Ok(found
-            .map_err(storage)?
-            .map(|descriptor| descriptor.members.into_iter().collect()))
+        found.map_err(storage)
     }
 
-    /// Writes and flushes the rows that a group starts with. Blocks.
-    fn write_initial(&self, rows: &RowBatch) -> Result<(), String> {
+    /// Writes and flushes what a founder starts with: the rows, and the first membership as applied. Blocks.
+    fn write_initial(
+        &self,
+        group_id: GroupId,
+        rows: &RowBatch,
+        founded: &AppliedState,
+    ) -> Result<(), String> {
         let db = self.state_cell.get().map_err(|error| error.to_string())?;
         let mut batch = WriteBatch::default();
         write_rows(&mut batch, rows);
+        founded.write(group_id, &mut batch);
         let mut options = WriteOptions::default();
         options.disable_wal(true);
         db.write_opt(batch, &options)
@@ -60,9 +66,15 @@ impl Shared {
     }
 }
 
+/// The log id of the first membership. The same on all founders, and the log begins behind it: what came before, the
+/// first rows, is in no log, so a replica that joins can only begin with a snapshot.
+fn founding_log_id() -> LogId {
+    log_id(0, 0)
+}
+
 impl Engine {
-    /// Makes this node ready to take part in a group. Repeating it changes nothing; other members are refused. A
-    /// crash on the way leaves nothing or everything: rows first, flushed, then the descriptor, synced.
+    /// Founds a group, as each of its first members does. Repeating it changes nothing; other members are refused. A
+    /// crash on the way leaves nothing or everything: rows first, flushed, then the log's fields, the descriptor last.
     pub async fn create_group(&self, config: GroupConfig) -> Result<(), GroupError> {
         let GroupConfig {
             group_id,
@@ -79,32 +91,76 @@ impl Engine {
         if !members.contains(&self.shared.options.node_id) {
             return Err(invalid("this node is not a member"));
         }
-        match self.shared.members_of(group_id).await? {
-            Some(known) if known == members => return Ok(()),
-            Some(_) => return Err(GroupError::Conflict(group_id)),
-            None => {}
+        let descriptor = DescriptorMsg {
+            members: members.iter().copied().collect(),
+            joined: false,
+        };
+        if self.is_created(group_id, &descriptor).await? {
+            return Ok(());
         }
         let storage = |reason: String| GroupError::Storage { group_id, reason };
+        let membership = Membership::new_with_defaults(vec![members], []);
+        let founded = AppliedState {
+            log_id: Some(founding_log_id()),
+            membership: StoredMembership::new(Some(founding_log_id()), membership),
+        };
         let shared = Arc::clone(&self.shared);
-        let written = self
-            .shared
-            .apply_lanes
-            .run(group_id, move || shared.write_initial(&initial_rows))
-            .await;
+        let work = move || shared.write_initial(group_id, &initial_rows, &founded);
+        let written = self.shared.apply_lanes.run(group_id, work).await;
         written
             .map_err(|error| storage(error.to_string()))?
             .map_err(storage)?;
-        let descriptor = DescriptorMsg {
-            members: members.into_iter().collect(),
-        }
-        .encode_to_vec();
-        let generation = self.shared.log_cell.generation();
-        let op = LogOp::Put(LogField::Descriptor, descriptor);
-        self.shared
-            .syncer
-            .write(group_id, generation, op)
+        let purged = LogIdMsg::from(&founding_log_id()).encode_to_vec();
+        // Nobody's: neither this node nor another is a candidate of term 0.
+        let vote = VoteMsg::default().encode_to_vec();
+        self.write_field(group_id, LogField::Purged, purged).await?;
+        self.write_field(group_id, LogField::Vote, vote).await?;
+        self.write_field(group_id, LogField::Descriptor, descriptor.encode_to_vec())
             .await
-            .map_err(|error| storage(error.to_string()))
+    }
+
+    /// Makes this node ready to take part in a group that others founded. It begins without rows and without a vote,
+    /// and waits until the group's leader adds it
+    /// ([`Group::add_learner`](crate::Group::add_learner)) and feeds it, with a snapshot first. Repeating it changes
+    /// nothing. A group that was founded here is refused.
+    pub async fn create_replica(&self, group_id: GroupId) -> Result<(), GroupError> {
+        let descriptor = DescriptorMsg {
+            members: Vec::new(),
+            joined: true,
+        };
+        if self.is_created(group_id, &descriptor).await? {
+            return Ok(());
+        }
+        self.write_field(group_id, LogField::Descriptor, descriptor.encode_to_vec())
+            .await
+    }
+
+    async fn is_created(
+        &self,
+        group_id: GroupId,
+        descriptor: &DescriptorMsg,
+    ) -> Result<bool, GroupError> {
+        match self.shared.descriptor_of(group_id).await? {
+            Some(known) if known == *descriptor => Ok(true),
+            Some(_) => Err(GroupError::Conflict(group_id)),
+            None => Ok(false),
+        }
+    }
+
+    /// Writes one of a group's fields to the log, durably.
+    async fn write_field(
+        &self,
+        group_id: GroupId,
+        field: LogField,
+        value: Vec<u8>,
+    ) -> Result<(), GroupError> {
+        let generation = self.shared.log_cell.generation();
+        let op = LogOp::Put(field, value);
+        let written = self.shared.syncer.write(group_id, generation, op).await;
+        written.map_err(|error| GroupError::Storage {
+            group_id,
+            reason: error.to_string(),
+        })
     }
 
     /// Opens a group that was created here: makes its machine, applies again what is committed but was not flushed,

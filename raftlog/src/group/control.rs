@@ -1,5 +1,7 @@
 //! Status of a group, and requests that are not proposals.
 
+use std::collections::BTreeSet;
+
 use openraft::async_runtime::watch::WatchReceiver;
 use openraft::raft::TransferLeaderRequest;
 use openraft::{LogIdOptionExt, ServerState};
@@ -32,7 +34,9 @@ impl Group {
             is_leader: known.is_leader,
             term: known.term,
             leader: known.leader,
-            voters: std::collections::BTreeSet::new(),
+            voters: BTreeSet::new(),
+            learners: BTreeSet::new(),
+            is_joint: false,
             last_log_index: 0,
             committed_index: 0,
             applied_index: 0,
@@ -124,11 +128,11 @@ impl Group {
         self.shared.forget(&self.slot);
     }
 
-    fn running(&self) -> Result<Running, ControlError> {
+    pub(super) fn running(&self) -> Result<Running, ControlError> {
         self.slot.running().map_err(ControlError::Stopped)
     }
 
-    fn ended(&self, fatal: &str) -> ControlError {
+    pub(super) fn ended(&self, fatal: &str) -> ControlError {
         let reason = self
             .slot
             .running()
@@ -148,5 +152,8 @@ fn fill(status: &mut GroupStatus, running: &Running) {
     let metrics = running.raft.metrics();
     let metrics = metrics.borrow_watched();
     status.committed_index = index_of(&metrics.local_committed).max(status.applied_index);
-    status.voters = metrics.membership_config.voter_ids().collect();
+    let membership = metrics.membership_config.membership();
+    status.voters = membership.voter_ids().collect();
+    status.learners = membership.learner_ids().collect();
+    status.is_joint = membership.get_joint_config().len() > 1;
 }

@@ -15,9 +15,10 @@ use crate::errors::{StateError, StopReason};
 use crate::fault::DiskStep;
 use crate::health::classify;
 use crate::ids::GroupId;
-use crate::machine::{Applied, Committed, MachineError, StateMachine};
+use crate::machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
 use crate::metrics::add;
 use crate::raft_types::{Entry, StoredMembership};
+use crate::rows::KeyRange;
 use crate::state::{StateView, write_rows};
 
 /// Why entries could not be applied.
@@ -37,7 +38,9 @@ pub(crate) struct Instance {
     pub(crate) group_id: GroupId,
     pub(crate) shared: Arc<Shared>,
     pub(crate) generation: Generation,
-    pub(crate) machine: Mutex<Box<dyn StateMachine>>,
+    /// None until there are rows to make it of.
+    pub(crate) machine: Mutex<Option<Box<dyn StateMachine>>>,
+    factory: Arc<MachineFactory>,
     pub(crate) applied: Mutex<AppliedState>,
     /// What a finished flush covers.
     pub(crate) flushed: Mutex<AppliedState>,
@@ -48,11 +51,11 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Makes the machine and reads how far the rows are. Blocks.
+    /// Reads how far the rows are, and makes the machine if there are any. Blocks.
     pub(crate) fn load(
         group_id: GroupId,
         shared: &Arc<Shared>,
-        make: &dyn Fn() -> Result<Box<dyn StateMachine>, MachineError>,
+        factory: &Arc<MachineFactory>,
     ) -> Result<Arc<Self>, ApplyError> {
         let generation = shared.state_cell.generation();
         let db = shared.state_cell.get_at(generation)?;
@@ -60,11 +63,14 @@ impl Instance {
         // Rows of an earlier life of the group in this process may still be in memory only.
         shared.flush_state(&db)?;
         let flushed = applied.clone();
+        // Founders have an applied index from the start, others get theirs together with their rows.
+        let machine = applied.log_id.map(|_| factory()).transpose()?;
         Ok(Arc::new(Self {
             group_id,
             shared: Arc::clone(shared),
             generation,
-            machine: Mutex::new(make()?),
+            machine: Mutex::new(machine),
+            factory: Arc::clone(factory),
             applied: Mutex::new(applied),
             flushed: Mutex::new(flushed),
             after_flush: Notify::new(),
@@ -79,6 +85,27 @@ impl Instance {
             self.stop_with(StopReason::Machine(error.0.clone()));
         }
         result
+    }
+
+    /// The ranges of rows that belong to the group; none before it has rows.
+    pub(crate) fn ranges(&self) -> Vec<KeyRange> {
+        let machine = self.machine.lock();
+        machine
+            .as_ref()
+            .map(|machine| machine.ranges())
+            .unwrap_or_default()
+    }
+
+    /// All rows were replaced: the machine is rebuilt, or made if these are the first. Blocks.
+    pub(crate) fn restore(&self) -> Result<(), MachineError> {
+        let mut machine = self.machine.lock();
+        match machine.as_mut() {
+            Some(machine) => machine.restored(),
+            None => {
+                *machine = Some((self.factory)()?);
+                Ok(())
+            }
+        }
     }
 
     /// Stops for good: the first reason counts.
@@ -103,10 +130,10 @@ impl Instance {
             }
         }
         let mut machine = self.machine.lock();
-        let applied = if committed.is_empty() {
-            Applied::default()
-        } else {
-            machine.apply(&committed)?
+        let applied = match machine.as_mut() {
+            _ if committed.is_empty() => Applied::default(),
+            Some(machine) => machine.apply(&committed)?,
+            None => return Err(MachineError::new("entries came before the first rows").into()),
         };
         if applied.replies.len() != committed.len() {
             let (got, wanted) = (applied.replies.len(), committed.len());
@@ -117,7 +144,7 @@ impl Instance {
             .map(|entry| payload_bytes(entry) as u64)
             .sum();
         self.write(&applied, &next)?;
-        if !committed.is_empty() {
+        if let Some(machine) = machine.as_mut().filter(|_| !committed.is_empty()) {
             machine.committed();
         }
         drop(machine);

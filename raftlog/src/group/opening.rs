@@ -1,10 +1,9 @@
 //! Opening a group's instance: load, replay, and for a group without other voters the election.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use openraft::errors::{InitializeError, RaftError};
 
 use super::FlushGuard;
 use super::instance::{ApplyError, Instance};
@@ -45,14 +44,13 @@ pub(crate) async fn open_instance(
     shared: &Arc<Shared>,
 ) -> Result<Running, GroupError> {
     let group_id = slot.group_id;
-    let members = shared
-        .members_of(group_id)
-        .await?
-        .ok_or(GroupError::Unknown(group_id))?;
+    if shared.descriptor_of(group_id).await?.is_none() {
+        return Err(GroupError::Unknown(group_id));
+    }
     let (instance, log) = load(slot, shared).await?;
     shared.flusher.register(&instance);
     let error = match start(shared, instance, log).await {
-        Ok(running) => match begin(&running, shared, &members).await {
+        Ok(running) => match begin(&running, shared).await {
             Ok(()) => return Ok(running),
             Err(error) => {
                 let _already_ended = running.raft.shutdown().await;
@@ -65,22 +63,10 @@ pub(crate) async fn open_instance(
     Err(error)
 }
 
-/// Gives a new group its first members, and a sole voter the lead.
-async fn begin(
-    running: &Running,
-    shared: &Shared,
-    members: &BTreeSet<NodeId>,
-) -> Result<(), GroupError> {
+/// Gives a sole voter the lead.
+async fn begin(running: &Running, shared: &Shared) -> Result<(), GroupError> {
     let group_id = running.instance.group_id;
     let storage = |reason: String| GroupError::Storage { group_id, reason };
-    let nodes: BTreeMap<_, _> = members
-        .iter()
-        .map(|id| (*id, openraft::EmptyNode::default()))
-        .collect();
-    match running.raft.initialize(nodes).await {
-        Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
-        Err(error) => return Err(storage(error.to_string())),
-    }
     let me = shared.options.node_id;
     let voters = running.voters();
     if voters.len() == 1 && voters.contains(&me) {
@@ -103,7 +89,7 @@ async fn load(
     let storage = |reason: String| GroupError::Storage { group_id, reason };
     let (shared_there, slot_there) = (Arc::clone(shared), Arc::clone(slot));
     let work = move || {
-        let instance = Instance::load(group_id, &shared_there, &*slot_there.factory);
+        let instance = Instance::load(group_id, &shared_there, &slot_there.factory);
         let log = GroupLog::load(
             group_id,
             &shared_there.log_cell,

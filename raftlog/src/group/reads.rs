@@ -14,9 +14,10 @@ use super::slot::{GroupSlot, Running};
 use crate::engine::Shared;
 use crate::errors::ReadError;
 use crate::metrics::add;
+use crate::status::Confirmed;
 
 /// A read that waits for proof.
-pub(crate) type ReadWaiter = oneshot::Sender<Result<u64, ReadError>>;
+pub(crate) type ReadWaiter = oneshot::Sender<Result<Confirmed, ReadError>>;
 
 /// Serves a group's reads until it is shut down.
 pub(crate) async fn serve_reads(
@@ -54,13 +55,17 @@ pub(crate) async fn serve_reads(
 }
 
 /// One round: a quorum confirms that this replica leads, and everything committed before is applied.
-async fn round(slot: &GroupSlot, running: &Running) -> Result<u64, ReadError> {
+async fn round(slot: &GroupSlot, running: &Running) -> Result<Confirmed, ReadError> {
     match running
         .raft
         .ensure_linearizable(ReadPolicy::ReadIndex)
         .await
     {
-        Ok(_) => Ok(running.instance.applied.lock().index()),
+        // A read's index is never below the leader's own first entry, so its term is that of the leadership.
+        Ok(read) => Ok(Confirmed {
+            term: read.log_id().leader_id.term,
+            applied_index: running.instance.applied.lock().index(),
+        }),
         Err(RaftError::APIError(LinearizableReadError::ForwardToLeader(forward))) => {
             Err(ReadError::NotLeader {
                 hint: forward.leader_id,
@@ -81,8 +86,8 @@ async fn round(slot: &GroupSlot, running: &Running) -> Result<u64, ReadError> {
 
 impl Group {
     /// Proves that this replica led at some moment after the call, and that everything committed before the call is
-    /// applied here; the applied index. What is read from the state afterwards is as new as the call.
-    pub async fn confirm_leadership(&self) -> Result<u64, ReadError> {
+    /// applied here. What is read from the state afterwards is as new as the call.
+    pub async fn confirm_leadership(&self) -> Result<Confirmed, ReadError> {
         let running = self.slot.running().map_err(ReadError::Stopped)?;
         drop(running);
         let (sender, receiver) = oneshot::channel();

@@ -30,7 +30,7 @@ pub(crate) struct Running {
 /// One group of this node.
 pub(crate) struct GroupSlot {
     pub(crate) group_id: GroupId,
-    pub(crate) factory: MachineFactory,
+    pub(crate) factory: Arc<MachineFactory>,
     pub(crate) running: RwLock<Option<Running>>,
     pub(crate) state: RwLock<GroupState>,
     pub(crate) leadership: watch::Sender<Leadership>,
@@ -54,7 +54,7 @@ impl GroupSlot {
     ) -> Self {
         Self {
             group_id,
-            factory,
+            factory: Arc::new(factory),
             running: RwLock::new(None),
             state: RwLock::new(GroupState::Running),
             leadership: watch::Sender::new(Leadership::default()),

@@ -7,6 +7,7 @@ use openraft::ServerState;
 use openraft::async_runtime::watch::WatchReceiver;
 use openraft::metrics::RaftServerMetrics;
 
+use super::membership::finish_inherited;
 use super::opening::open_instance;
 use super::purge::maintain;
 use super::slot::{GroupSlot, Running};
@@ -66,8 +67,12 @@ async fn watch(slot: &GroupSlot, shared: &Shared, running: &Running) -> StopReas
         }
         let (known, has_won) =
             leadership(shared.options.node_id, running, &server.borrow_watched());
-        slot.leadership
+        let is_new = slot
+            .leadership
             .send_if_modified(|published| std::mem::replace(published, known) != known);
+        if is_new && known.is_leader {
+            tokio::spawn(finish_inherited(running.clone(), known.term));
+        }
         tokio::select! {
             () = slot.stop.notified() => {}
             _ = health.changed() => {}

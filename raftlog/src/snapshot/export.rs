@@ -50,7 +50,7 @@ impl Exporter for Instance {
 
 async fn ranges_of(instance: &Arc<Instance>) -> io::Result<Vec<KeyRange>> {
     let there = Arc::clone(instance);
-    let work = move || there.machine.lock().ranges();
+    let work = move || there.ranges();
     instance
         .shared
         .apply_lanes

@@ -62,7 +62,7 @@ async fn stage_export(
 
 fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
     refuse_foreign_rows(instance, &staged.ranges)?;
-    let own = instance.machine.lock().ranges();
+    let own = instance.ranges();
     let next = AppliedState {
         log_id: staged.meta.last_log_id,
         membership: staged.meta.last_membership.clone(),
@@ -98,8 +98,7 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
     *instance.applied.lock() = next.clone();
     *instance.flushed.lock() = next;
     add(&shared.counters.snapshots_installed, 1);
-    let restored = instance.machine.lock().restored();
-    restored.map_err(|error| {
+    instance.restore().map_err(|error| {
         instance.stop_with(crate::StopReason::Machine(error.0.clone()));
         io::Error::other(error)
     })
@@ -108,7 +107,7 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
 /// Rows that another group of this node owns are not replaced.
 fn refuse_foreign_rows(instance: &Instance, ranges: &[KeyRange]) -> io::Result<()> {
     for other in instance.shared.flusher.others(instance.group_id) {
-        let owned = other.machine.lock().ranges();
+        let owned = other.ranges();
         if owned
             .iter()
             .any(|owned| ranges.iter().any(|range| overlap(owned, range)))

@@ -10,8 +10,8 @@ use super::counter_machine::{Seen, factory};
 use super::support::{count, leads, open, options, propose, sole_group, until};
 use crate::limits::{MAX_OUTSTANDING_PROPOSALS, MAX_PAYLOAD_BYTES};
 use crate::{
-    DiskStep, EngineOptions, GroupConfig, GroupError, GroupState, KeyRange, LeadershipToken,
-    OpenError, ProposeError, RowBatch, StopReason,
+    Confirmed, DiskStep, EngineOptions, GroupConfig, GroupError, GroupState, KeyRange,
+    LeadershipToken, OpenError, ProposeError, RowBatch, StopReason,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,7 +39,11 @@ async fn proposals_are_applied_and_answered_in_order() {
         last_index = reply.index;
     }
     assert_eq!(count(&engine, 3, "key"), 500);
-    assert_eq!(group.confirm_leadership().await.unwrap(), last_index);
+    let confirmed = Confirmed {
+        term: token.term(),
+        applied_index: last_index,
+    };
+    assert_eq!(group.confirm_leadership().await, Ok(confirmed));
     let status = group.status();
     assert_eq!(
         (status.applied_index, status.last_log_index),

@@ -11,7 +11,7 @@ use super::support::{open, options};
 use crate::group::{Instance, state_impl::StateStore};
 use crate::log::{GroupLog, LogStore};
 use crate::raft_types::TypeConfig;
-use crate::{Applied, Committed, Engine, KeyRange, MachineError, StateMachine};
+use crate::{Applied, Committed, Engine, KeyRange, MachineError, MachineFactory, StateMachine};
 
 /// The suite proposes nothing as a user, so this machine owns no rows.
 struct NoRows;
@@ -43,7 +43,8 @@ impl StoreBuilder<TypeConfig, LogStore, StateStore> for Arc<Builder> {
     async fn build(&self) -> Result<((), LogStore, StateStore), StorageError<TypeConfig>> {
         let group_id = self.built.fetch_add(1, Ordering::SeqCst) + 1;
         let shared = &self.engine.shared;
-        let instance = Instance::load(group_id, shared, &|| Ok(Box::new(NoRows))).unwrap();
+        let factory: Arc<MachineFactory> = Arc::new(Box::new(|| Ok(Box::new(NoRows))));
+        let instance = Instance::load(group_id, shared, &factory).unwrap();
         // Registered, so that flushes are recorded for it.
         shared.flusher.register(&instance);
         let log = GroupLog::load(

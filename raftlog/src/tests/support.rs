@@ -252,6 +252,43 @@ pub(super) async fn start_node(network: &LocalNetwork, options: EngineOptions) -
     }
 }
 
+/// Starts a node that joins a group of others.
+pub(super) async fn join_node(network: &LocalNetwork, options: EngineOptions) -> Node {
+    let engine = Engine::open(options.clone(), network.transport(options.node_id)).unwrap();
+    network.attach(&engine);
+    engine.create_replica(7).await.unwrap();
+    let seen = Arc::default();
+    let group = open_group(&engine, 7, &seen).await;
+    Node {
+        engine,
+        group,
+        seen,
+    }
+}
+
+/// Three nodes of one group, with options made of directory and id.
+pub(super) async fn cluster_of(
+    network: &LocalNetwork,
+    dirs: &[tempfile::TempDir],
+    options: impl Fn(&Path, u64) -> EngineOptions,
+) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for (place, dir) in dirs.iter().enumerate() {
+        nodes.push(start_node(network, options(dir.path(), place as u64 + 1)).await);
+    }
+    nodes
+}
+
+pub(super) fn temp_dirs(count: usize) -> Vec<tempfile::TempDir> {
+    (0..count).map(|_| tempfile::tempdir().unwrap()).collect()
+}
+
+pub(super) async fn close_all(nodes: Vec<Node>) {
+    for node in nodes {
+        node.engine.close().await;
+    }
+}
+
 /// Waits until one of the nodes leads and the others know it; its place.
 pub(super) async fn leader_of(nodes: &[&Node]) -> usize {
     let find = || {

@@ -221,8 +221,10 @@ async fn reads_share_rounds() {
     let reply = propose(group, "key").await;
     let before = nodes[leader].engine.metrics();
     let reads = (0..1000).map(|_| group.confirm_leadership());
-    for applied in futures::future::join_all(reads).await {
-        assert!(applied.unwrap() >= reply.index);
+    for confirmed in futures::future::join_all(reads).await {
+        let confirmed = confirmed.unwrap();
+        assert!(confirmed.applied_index >= reply.index);
+        assert_eq!(confirmed.term, reply.term);
     }
     let after = nodes[leader].engine.metrics();
     assert_eq!(after.reads_confirmed - before.reads_confirmed, 1000);
