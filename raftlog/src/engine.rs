@@ -5,7 +5,7 @@ mod groups;
 mod open;
 mod receive;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use rocksdb::{Cache, DB};
 
 use crate::db_cell::DbCell;
 use crate::errors::StateError;
-use crate::fault::DiskStep;
+use crate::fault::{DiskStep, Rule};
 use crate::flusher::Flusher;
 use crate::group::GroupSlot;
 use crate::health::Health;
@@ -33,6 +33,8 @@ use crate::transport::Transport;
 pub struct Engine {
     pub(crate) shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// In place of threads, where work is done on the spot.
+    tasks: Mutex<Vec<tokio::task::JoinHandle<()>>>,
 }
 
 /// What groups and threads share.
@@ -54,7 +56,7 @@ pub(crate) struct Shared {
     /// The same, for a thread that sleeps.
     pub(crate) closed: Mutex<bool>,
     pub(crate) closed_changed: Condvar,
-    slots: Mutex<HashMap<GroupId, Arc<GroupSlot>>>,
+    slots: Mutex<BTreeMap<GroupId, Arc<GroupSlot>>>,
 }
 
 impl Shared {
@@ -64,6 +66,14 @@ impl Shared {
             .faults
             .as_ref()
             .map_or(Ok(()), |faults| faults.before(step))
+    }
+
+    /// Whether a test switched a rule off.
+    pub(crate) fn is_off(&self, rule: Rule) -> bool {
+        self.options
+            .faults
+            .as_ref()
+            .is_some_and(|faults| faults.is_off(rule))
     }
 
     /// Flushes the state database; everything written before is on disk afterwards.

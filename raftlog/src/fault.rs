@@ -24,4 +24,24 @@ pub enum DiskStep {
 pub trait FaultHook: Send + Sync + 'static {
     /// Decides about one step.
     fn before(&self, step: DiskStep) -> io::Result<()>;
+
+    /// Whether a rule is switched off. Only tests of tests do that.
+    fn is_off(&self, _rule: Rule) -> bool {
+        false
+    }
+}
+
+/// A rule that closes a schedule in which a promise would break. A test harness switches one off to see that it notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// A log is purged only below what a finished flush of the state covers.
+    PurgeBelowFlush,
+    /// The time of receipt that a new leader counts from is that of the newest entry itself.
+    ReceiptOfNewestEntry,
+    /// A new leader's clock adds time only for an entry that this process received.
+    ReceivedInThisRun,
+    /// "Known" is answered with proof of leadership.
+    KnownNeedsProof,
+    /// Fencing tokens go on where they were after a restart.
+    TokensGoOn,
 }

@@ -1,22 +1,23 @@
 //! The thread that flushes the state database: after so many bytes of applied entries, after so much time, on request.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::engine::Shared;
 use crate::errors::StopReason;
 use crate::group::Instance;
 use crate::ids::GroupId;
 use crate::metrics::add;
+use crate::threads::VirtualDisk;
 
 #[derive(Default)]
 struct Work {
     /// Open groups.
-    instances: HashMap<GroupId, Arc<Instance>>,
+    instances: BTreeMap<GroupId, Arc<Instance>>,
     /// Bytes of entries applied since the last flush began.
     unflushed_bytes: u64,
     /// Something was applied since the last flush began.
@@ -29,6 +30,8 @@ struct Work {
 pub(crate) struct Flusher {
     work: Mutex<Work>,
     wake: Condvar,
+    /// The same for a task in place of the thread.
+    wake_task: Notify,
     size_bytes: u64,
     interval: Duration,
 }
@@ -38,6 +41,7 @@ impl Flusher {
         Self {
             work: Mutex::default(),
             wake: Condvar::new(),
+            wake_task: Notify::new(),
             size_bytes,
             interval,
         }
@@ -71,7 +75,7 @@ impl Flusher {
         work.dirty = true;
         work.unflushed_bytes += size_bytes;
         if work.unflushed_bytes >= self.size_bytes {
-            self.wake.notify_one();
+            self.wake();
         }
     }
 
@@ -85,14 +89,19 @@ impl Flusher {
             }
             work.waiting.push(sender);
         }
-        self.wake.notify_one();
+        self.wake();
         receiver.await.unwrap_or(Err(StopReason::Shutdown))
     }
 
     /// Ends the thread.
     pub(crate) fn begin_close(&self) {
         self.work.lock().closing = true;
+        self.wake();
+    }
+
+    fn wake(&self) {
         self.wake.notify_one();
+        self.wake_task.notify_one();
     }
 
     /// The thread's work, until it is closed.
@@ -106,31 +115,84 @@ impl Flusher {
                     break;
                 }
             }
-            if work.closing {
-                work.waiting.clear();
-                work.instances.clear();
+            let Some(round) = work.next_round() else {
                 return;
-            }
-            let waiting = std::mem::take(&mut work.waiting);
-            let is_due = work.dirty || !waiting.is_empty();
-            let instances: Vec<_> = work.instances.values().cloned().collect();
-            work.dirty = false;
-            work.unflushed_bytes = 0;
+            };
             drop(work);
             deadline = Instant::now() + self.interval;
-            let result = if is_due {
-                flush(shared, &instances)
-            } else {
-                Ok(())
-            };
-            for waiter in waiting {
-                let _gone = waiter.send(result.clone());
-            }
-            // Also after a flush that was not due, so that a purge that was put off is tried again.
-            instances
-                .iter()
-                .for_each(|instance| instance.after_flush.notify_one());
+            round.run(shared);
         }
+    }
+
+    /// The thread's work for a task, with flushes that take the runtime's time.
+    pub(crate) async fn run_inline(&self, shared: &Shared, disk: &dyn VirtualDisk) {
+        let mut deadline = tokio::time::Instant::now() + self.interval;
+        loop {
+            loop {
+                let is_due = {
+                    let work = self.work.lock();
+                    work.closing
+                        || !work.waiting.is_empty()
+                        || work.unflushed_bytes >= self.size_bytes
+                };
+                let woken = tokio::time::timeout_at(deadline, self.wake_task.notified());
+                if is_due || woken.await.is_err() {
+                    break;
+                }
+            }
+            let Some(round) = self.work.lock().next_round() else {
+                return;
+            };
+            deadline = tokio::time::Instant::now() + self.interval;
+            if round.is_due {
+                tokio::time::sleep(disk.state_flush()).await;
+            }
+            round.run(shared);
+        }
+    }
+}
+
+/// One turn of the flusher.
+struct Round {
+    waiting: Vec<oneshot::Sender<Result<(), StopReason>>>,
+    is_due: bool,
+    instances: Vec<Arc<Instance>>,
+}
+
+impl Work {
+    /// What is to be done now; none when the flusher closes.
+    fn next_round(&mut self) -> Option<Round> {
+        if self.closing {
+            self.waiting.clear();
+            self.instances.clear();
+            return None;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let is_due = self.dirty || !waiting.is_empty();
+        self.dirty = false;
+        self.unflushed_bytes = 0;
+        Some(Round {
+            waiting,
+            is_due,
+            instances: self.instances.values().cloned().collect(),
+        })
+    }
+}
+
+impl Round {
+    fn run(self, shared: &Shared) {
+        let result = if self.is_due {
+            flush(shared, &self.instances)
+        } else {
+            Ok(())
+        };
+        for waiter in self.waiting {
+            let _gone = waiter.send(result.clone());
+        }
+        // Also after a flush that was not due, so that a purge that was put off is tried again.
+        self.instances
+            .iter()
+            .for_each(|instance| instance.after_flush.notify_one());
     }
 }
 

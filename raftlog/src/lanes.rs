@@ -22,6 +22,8 @@ pub(crate) enum LaneError {
 
 /// A fixed set of lanes.
 pub(crate) struct Lanes {
+    /// Work is done by whoever gives it.
+    inline: bool,
     queues: Mutex<Vec<mpsc::Sender<Job>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -38,9 +40,19 @@ impl Lanes {
             queues.push(queue);
         }
         Ok(Self {
+            inline: false,
             queues: Mutex::new(queues),
             threads: Mutex::new(threads),
         })
+    }
+
+    /// Lanes without threads: work is done by whoever gives it.
+    pub(crate) fn inline() -> Self {
+        Self {
+            inline: true,
+            queues: Mutex::default(),
+            threads: Mutex::default(),
+        }
     }
 
     /// Runs `work` on the lane that `key` always gets, and waits for its result.
@@ -49,6 +61,10 @@ impl Lanes {
         key: u64,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, LaneError> {
+        if self.inline {
+            let result = catch_unwind(AssertUnwindSafe(work));
+            return result.map_err(|panic| LaneError::Panicked(panic_text(&*panic)));
+        }
         let (sender, receiver) = oneshot::channel();
         let job: Job = Box::new(move || {
             let result = catch_unwind(AssertUnwindSafe(work));

@@ -69,10 +69,12 @@ mod raft_types;
 mod raw;
 mod recovery;
 mod rows;
+mod runtime;
 mod snapshot;
 mod state;
 mod status;
 pub mod testing;
+mod threads;
 mod transport;
 mod wire;
 
@@ -85,14 +87,16 @@ pub use errors::{
     ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason,
     TransportError,
 };
-pub use fault::{DiskStep, FaultHook};
+pub use fault::{DiskStep, FaultHook, Rule};
 pub use group::{Group, GroupConfig, PendingReply, Reply};
 pub use ids::{GroupId, Leadership, LeadershipToken, NodeId};
 pub use machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
 pub use metrics::EngineMetrics;
-pub use options::{EngineOptions, RaftTiming};
+pub use options::{EngineOptions, Monotonic, RaftTiming};
 pub use raw::RawStore;
 pub use rows::{KeyRange, RowBatch, RowChange};
+pub use runtime::seed_randomness;
 pub use state::{Row, StateDb, StateView};
 pub use status::{Confirmed, GroupState, GroupStatus, LastReceived, Progress};
+pub use threads::{Threads, VirtualDisk};
 pub use transport::{CallKind, Destination, NoTransport, ReplyStream, Transport};

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::errors::OpenError;
 use crate::fault::FaultHook;
 use crate::ids::NodeId;
+use crate::threads::Threads;
 
 /// Timing of elections and heartbeats, all groups alike.
 #[derive(Debug, Clone)]
@@ -27,6 +29,9 @@ impl Default for RaftTiming {
         }
     }
 }
+
+/// A monotonic clock.
+pub type Monotonic = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// Options of an engine: one per process, for all groups of the node.
 #[derive(Clone)]
@@ -65,6 +70,10 @@ pub struct EngineOptions {
     pub recover_interval_ms: u64,
     /// Injected disk faults, for tests and drills.
     pub faults: Option<Arc<dyn FaultHook>>,
+    /// Stamps the receipt of entries, [`LastReceived::received`](crate::LastReceived).
+    pub monotonic: Monotonic,
+    /// What does the work that blocks.
+    pub threads: Threads,
 }
 
 impl EngineOptions {
@@ -88,6 +97,8 @@ impl EngineOptions {
             min_free_bytes: 128 * 1024 * 1024,
             recover_interval_ms: 1000,
             faults: None,
+            monotonic: Arc::new(Instant::now),
+            threads: Threads::Real,
         }
     }
 

@@ -1,8 +1,4 @@
 //! The type configuration of openraft for this crate, and short names of its generic types.
-#![allow(
-    deprecated,
-    reason = "the runtime's re-export is deprecated upstream, and the macro still names it"
-)]
 
 use std::fmt;
 
@@ -60,7 +56,7 @@ impl RaftTypeConfig for TypeConfig {
     type Vote = openraft::impls::Vote<Self::LeaderId>;
     type Payload = EntryPayload<Payload, u64, EmptyNode>;
     type Entry = openraft::Entry<<Self::LeaderId as RaftLeaderId>::Committed, Self::Payload>;
-    type AsyncRuntime = openraft::impls::TokioRuntime;
+    type AsyncRuntime = crate::runtime::LogRuntime;
     type Responder<T>
         = OneshotResponder<Self, T>
     where

@@ -5,6 +5,7 @@ mod corrupt_log;
 mod counter_machine;
 mod disk_faults;
 mod group_commit;
+mod inline;
 mod members;
 mod one_replica;
 mod process_kill;

@@ -26,6 +26,9 @@ impl Engine {
         if let Err(reason) = self.shared.flusher.flush().await {
             tracing::warn!(%reason, "the state was not flushed; the log will be replayed");
         }
+        if self.shared.options.threads.is_inline() {
+            return self.close_inline().await;
+        }
         let (sender, receiver) = oneshot::channel();
         let engine = Arc::clone(self);
         std::thread::spawn(move || {
@@ -42,6 +45,20 @@ impl Engine {
         for thread in self.threads.lock().drain(..) {
             let _panicked = thread.join();
         }
+        self.close_databases();
+    }
+
+    /// Ends the tasks and closes the databases.
+    async fn close_inline(&self) {
+        self.signal_close();
+        let tasks = std::mem::take(&mut *self.tasks.lock());
+        for task in tasks {
+            let _panicked = task.await;
+        }
+        self.close_databases();
+    }
+
+    fn close_databases(&self) {
         self.shared.apply_lanes.close();
         self.shared.read_lanes.close();
         let closed = self.shared.log_cell.close(PATIENCE) && self.shared.state_cell.close(PATIENCE);

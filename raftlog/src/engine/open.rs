@@ -24,6 +24,7 @@ use crate::metrics::Counters;
 use crate::options::EngineOptions;
 use crate::recovery;
 use crate::state::open_state;
+use crate::threads::{Threads, VirtualDisk};
 use crate::transport::Transport;
 use crate::wire::{IdentityMsg, decode};
 
@@ -54,25 +55,32 @@ impl Engine {
         let counters: Arc<Counters> = Arc::default();
         let health = Health::new(Arc::clone(&counters));
         let faults = options.faults.clone();
-        let syncer = Syncer::start(
+        let syncer = Syncer::new(
             Arc::clone(&log_cell),
             health.clone(),
             Arc::clone(&counters),
             faults,
         );
+        if !options.threads.is_inline() {
+            syncer.start().map_err(start_error)?;
+        }
+        let lanes = |name, count| match options.threads {
+            Threads::Real => Lanes::start(name, count),
+            Threads::Inline(_) => Ok(Lanes::inline()),
+        };
         let shared = Arc::new(Shared {
             raft_config: Arc::new(raft_config(&options)?),
             transport,
             log_cell,
             state_cell,
             state_cache,
-            syncer: Arc::new(syncer.map_err(start_error)?),
+            syncer: Arc::new(syncer),
             flusher: Flusher::new(
                 options.flush_size_bytes,
                 Duration::from_millis(options.flush_interval_ms),
             ),
-            apply_lanes: Lanes::start("raft-apply", options.apply_threads).map_err(start_error)?,
-            read_lanes: Arc::new(Lanes::start("raft-read", 2).map_err(start_error)?),
+            apply_lanes: lanes("raft-apply", options.apply_threads).map_err(start_error)?,
+            read_lanes: Arc::new(lanes("raft-read", 2).map_err(start_error)?),
             health,
             counters,
             staged: AtomicU64::new(0),
@@ -82,8 +90,15 @@ impl Engine {
             slots: Mutex::default(),
             options: options.clone(),
         });
-        let threads = Mutex::new(start_threads(&shared).map_err(start_error)?);
-        Ok(Arc::new(Self { shared, threads }))
+        let (threads, tasks) = match options.threads.disk() {
+            None => (start_threads(&shared).map_err(start_error)?, Vec::new()),
+            Some(disk) => (Vec::new(), start_tasks(&shared, disk)),
+        };
+        Ok(Arc::new(Self {
+            shared,
+            threads: Mutex::new(threads),
+            tasks: Mutex::new(tasks),
+        }))
     }
 }
 
@@ -196,4 +211,18 @@ fn start_threads(shared: &Arc<Shared>) -> io::Result<Vec<std::thread::JoinHandle
         named("raft-flush").spawn(move || flushing.flusher.run(&flushing))?,
         named("raft-disk").spawn(move || recovery::run(&recovering))?,
     ])
+}
+
+/// The same work as tasks of the runtime that opens the engine.
+fn start_tasks(
+    shared: &Arc<Shared>,
+    disk: Arc<dyn VirtualDisk>,
+) -> Vec<tokio::task::JoinHandle<()>> {
+    let (flushing, recovering) = (Arc::clone(shared), Arc::clone(shared));
+    let syncing = shared.syncer.run_inline(Arc::clone(&disk));
+    vec![
+        tokio::spawn(syncing),
+        tokio::spawn(async move { flushing.flusher.run_inline(&flushing, &*disk).await }),
+        tokio::spawn(async move { recovery::run_inline(&recovering).await }),
+    ]
 }

@@ -12,7 +12,7 @@ use super::applied::{AppliedState, load_applied};
 use crate::db_cell::Generation;
 use crate::engine::Shared;
 use crate::errors::{StateError, StopReason};
-use crate::fault::DiskStep;
+use crate::fault::{DiskStep, Rule};
 use crate::health::classify;
 use crate::ids::GroupId;
 use crate::machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
@@ -76,6 +76,14 @@ impl Instance {
             after_flush: Notify::new(),
             stop: Mutex::new(None),
         }))
+    }
+
+    /// What the log may be purged below.
+    pub(crate) fn purgeable(&self) -> AppliedState {
+        if self.shared.is_off(Rule::PurgeBelowFlush) {
+            return self.applied.lock().clone();
+        }
+        self.flushed.lock().clone()
     }
 
     /// Applies entries: one call of the machine, one batch. Gives one reply an entry. Blocks.

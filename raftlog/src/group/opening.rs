@@ -11,6 +11,7 @@ use super::slot::{GroupSlot, RaftHandle, Running};
 use super::state_impl::StateStore;
 use crate::engine::Shared;
 use crate::errors::{GroupError, StopReason};
+use crate::fault::Rule;
 use crate::health::classify;
 use crate::ids::NodeId;
 use crate::log::{GroupLog, LogStore};
@@ -95,6 +96,7 @@ async fn load(
             &shared_there.log_cell,
             &shared_there.syncer,
             &shared_there.read_lanes,
+            &shared_there.options,
         );
         (instance, log)
     };
@@ -116,8 +118,9 @@ async fn start(
     log: Arc<GroupLog>,
 ) -> Result<Running, GroupError> {
     let group_id = instance.group_id;
-    let guard: Arc<dyn FlushGuard> = instance.clone();
-    let log_store = LogStore::new(Arc::clone(&log), Some(guard));
+    let guard: Option<Arc<dyn FlushGuard>> =
+        (!shared.is_off(Rule::PurgeBelowFlush)).then(|| instance.clone() as Arc<dyn FlushGuard>);
+    let log_store = LogStore::new(Arc::clone(&log), guard);
     let state_store = StateStore {
         instance: Arc::clone(&instance),
     };

@@ -22,7 +22,7 @@ pub(super) async fn maintain(running: Running) {
 
 fn target(running: &Running) -> Option<u64> {
     let options = &running.instance.shared.options;
-    let flushed = running.instance.flushed.lock().log_id?.index;
+    let flushed = running.instance.purgeable().log_id?.index;
     running.log.purge_target(
         flushed,
         options.log_keep_entries,

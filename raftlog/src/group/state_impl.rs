@@ -127,7 +127,7 @@ impl RaftSnapshotBuilder<TypeConfig> for StateStore {
     /// To build a snapshot is to flush: the rows on disk are the snapshot that a restart begins from.
     async fn build_snapshot(&mut self) -> io::Result<SnapshotWithData> {
         let applied = self.instance.applied.lock().log_id;
-        if self.instance.flushed.lock().log_id < applied {
+        if self.instance.purgeable().log_id < applied {
             self.instance
                 .shared
                 .flusher
@@ -135,7 +135,7 @@ impl RaftSnapshotBuilder<TypeConfig> for StateStore {
                 .await
                 .map_err(io::Error::other)?;
         }
-        let meta = self.instance.flushed.lock().meta();
+        let meta = self.instance.purgeable().meta();
         Ok(Snapshot {
             meta,
             snapshot: SnapshotData::Flushed(self.instance.clone()),

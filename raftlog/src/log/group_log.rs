@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 use openraft::EntryPayload;
 use parking_lot::Mutex;
@@ -16,6 +15,7 @@ use super::tail::{Tail, TailEntry, size_bytes};
 use crate::db_cell::Generation;
 use crate::ids::GroupId;
 use crate::metrics::add;
+use crate::options::Monotonic;
 use crate::raft_types::{Entry, LogId, Vote};
 use crate::status::LastReceived;
 use crate::wire::{LogIdMsg, VoteMsg};
@@ -25,6 +25,9 @@ pub(crate) struct GroupLog {
     pub(super) group_id: GroupId,
     pub(super) generation: Generation,
     pub(super) syncer: Arc<Syncer>,
+    pub(super) monotonic: Monotonic,
+    /// A test wants the receipt of an older entry to count for newer ones.
+    pub(super) keeps_old_receipt: bool,
     pub(super) disk: DiskReader,
     pub(super) memory: Mutex<LogMemory>,
 }
@@ -68,8 +71,13 @@ impl GroupLog {
     /// Takes entries: readable on return, durable when `done` is told. Time of receipt is now, which for a leader's
     /// own entries is after they were stamped, so that elapsed time is never over-counted.
     pub(super) fn append(&self, entries: Vec<Entry>, done: Done) {
-        let received = Instant::now();
+        let mut received = (self.monotonic)();
         let mut memory = self.memory.lock();
+        if self.keeps_old_receipt
+            && let Some(old) = memory.last_user.as_ref().and_then(|last| last.received)
+        {
+            received = old;
+        }
         if memory.next_index() <= memory.first_index() {
             memory.first = entries.first().map_or(0, |first| first.log_id.index);
         }

@@ -12,8 +12,10 @@ use super::read::DiskReader;
 use super::syncer::Syncer;
 use super::tail::size_bytes;
 use crate::db_cell::DbCell;
+use crate::fault::Rule;
 use crate::ids::GroupId;
 use crate::lanes::Lanes;
+use crate::options::EngineOptions;
 use crate::raft_types::{Entry, LogId, Vote};
 use crate::status::LastReceived;
 use crate::wire::{EntryMsg, LogIdMsg, VoteMsg, WireError, decode};
@@ -41,6 +43,7 @@ impl GroupLog {
         cell: &Arc<DbCell>,
         syncer: &Arc<Syncer>,
         lanes: &Arc<Lanes>,
+        options: &EngineOptions,
     ) -> Result<Arc<Self>, LoadError> {
         let generation = cell.generation();
         let db = cell.get_at(generation)?;
@@ -55,6 +58,11 @@ impl GroupLog {
             group_id,
             generation,
             syncer: Arc::clone(syncer),
+            monotonic: Arc::clone(&options.monotonic),
+            keeps_old_receipt: options
+                .faults
+                .as_ref()
+                .is_some_and(|faults| faults.is_off(Rule::ReceiptOfNewestEntry)),
             disk,
             memory: Mutex::new(memory),
         }))

@@ -47,6 +47,8 @@ pub(crate) fn open_log(
     db.set_max_background_jobs(options.background_threads);
     db.set_max_open_files(256);
     db.set_keep_log_file_num(4);
+    // A background thread's moment must not decide what a simulated crash finds.
+    db.set_disable_auto_compactions(options.threads.is_inline());
     // The check above is the judge of torn tails; whatever it left must be whole.
     db.set_wal_recovery_mode(DBRecoveryMode::AbsoluteConsistency);
     open_db(&db, dir)

@@ -11,7 +11,7 @@ use openraft::storage::IOFlushed;
 use parking_lot::{Condvar, Mutex};
 use prost::Message;
 use rocksdb::{DB, WriteBatch, WriteOptions};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use super::keys::{LogField, entry_key, field_key};
 use super::tail::size_bytes;
@@ -23,6 +23,7 @@ use crate::ids::GroupId;
 use crate::limits::MAX_LOG_BATCH_BYTES;
 use crate::metrics::{Counters, add};
 use crate::raft_types::{Entry, TypeConfig};
+use crate::threads::VirtualDisk;
 use crate::wire::EntryMsg;
 
 /// How long something that nobody waits for may stay queued, so that it shares the next batch.
@@ -80,6 +81,8 @@ struct Queue {
 struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
+    /// The same for a task in place of the thread.
+    wake_task: Notify,
     /// All operations up to this place are in the database, synced or not.
     written_ticket: AtomicU64,
     cell: Arc<DbCell>,
@@ -95,28 +98,43 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    pub(crate) fn start(
+    pub(crate) fn new(
         cell: Arc<DbCell>,
         health: Health,
         counters: Arc<Counters>,
         faults: Option<Arc<dyn FaultHook>>,
-    ) -> io::Result<Self> {
+    ) -> Self {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             wake: Condvar::new(),
+            wake_task: Notify::new(),
             written_ticket: AtomicU64::new(0),
             cell,
             health,
             counters,
             faults,
         });
-        let worker = Arc::clone(&shared);
-        let builder = std::thread::Builder::new().name("raft-log".to_owned());
-        let thread = builder.spawn(move || while worker.step() {})?;
-        Ok(Self {
+        Self {
             shared,
-            thread: Mutex::new(Some(thread)),
-        })
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Starts the thread.
+    pub(crate) fn start(&self) -> io::Result<()> {
+        let worker = Arc::clone(&self.shared);
+        let builder = std::thread::Builder::new().name("raft-log".to_owned());
+        *self.thread.lock() = Some(builder.spawn(move || while worker.step() {})?);
+        Ok(())
+    }
+
+    /// The thread's work for a task, with a sync that takes the runtime's time.
+    pub(crate) fn run_inline(
+        &self,
+        disk: Arc<dyn VirtualDisk>,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        async move { while shared.step_inline(&*disk).await {} }
     }
 
     /// Queues an operation; its place in the order of all. `done` is told after the fsync, or at once if the log does
@@ -153,7 +171,7 @@ impl Syncer {
         });
         drop(queue);
         if is_urgent || was_empty {
-            self.shared.wake.notify_one();
+            self.shared.wake();
         }
         ticket
     }
@@ -185,7 +203,7 @@ impl Syncer {
     /// Asks the thread to write what waits and to end.
     pub(crate) fn begin_close(&self) {
         self.shared.queue.lock().closing = true;
-        self.shared.wake.notify_one();
+        self.shared.wake();
     }
 
     /// Writes what waits and ends the thread.
@@ -198,6 +216,11 @@ impl Syncer {
 }
 
 impl Shared {
+    fn wake(&self) {
+        self.wake.notify_one();
+        self.wake_task.notify_one();
+    }
+
     /// Writes one batch; false when the queue is closed and empty.
     fn step(&self) -> bool {
         let (batch, last_ticket) = self.take();
@@ -209,16 +232,53 @@ impl Shared {
             self.tell(batch, 0, Some(&StopReason::Shutdown));
             return true;
         };
-        let written = self.write(&db, generation, &batch).and_then(|()| {
-            self.written_ticket.store(last_ticket, Ordering::Release);
-            self.sync(&db)
-        });
+        let written = self
+            .write_batch(&db, generation, &batch, last_ticket)
+            .and_then(|()| self.sync(&db));
+        self.end(batch, generation, written);
+        true
+    }
+
+    /// The same under virtual time.
+    async fn step_inline(&self, disk: &dyn VirtualDisk) -> bool {
+        let (batch, last_ticket) = self.take_inline().await;
+        if batch.is_empty() {
+            return false;
+        }
+        let Ok((db, generation)) = self.database() else {
+            self.tell(batch, 0, Some(&StopReason::Shutdown));
+            return true;
+        };
+        let mut written = self.write_batch(&db, generation, &batch, last_ticket);
+        if written.is_ok() {
+            tokio::time::sleep(disk.log_sync()).await;
+            written = self.sync(&db);
+        }
+        if written.is_ok() {
+            disk.log_synced();
+        }
+        self.end(batch, generation, written);
+        true
+    }
+
+    fn write_batch(
+        &self,
+        db: &DB,
+        generation: Generation,
+        batch: &[Queued],
+        last_ticket: u64,
+    ) -> io::Result<()> {
+        self.write(db, generation, batch)?;
+        self.written_ticket.store(last_ticket, Ordering::Release);
+        Ok(())
+    }
+
+    fn end(&self, batch: Vec<Queued>, generation: Generation, written: io::Result<()>) {
         let failure = written.err().map(|error| classify(&error));
         if let Some(reason) = &failure {
             self.health.fail(reason.clone());
         }
         self.tell(batch, generation, failure.as_ref());
-        true
     }
 
     fn database(&self) -> Result<(Arc<DB>, Generation), StateError> {
@@ -236,6 +296,29 @@ impl Shared {
                 break;
             }
         }
+        Self::take_some(&mut queue)
+    }
+
+    /// The same for a task.
+    async fn take_inline(&self) -> (Vec<Queued>, u64) {
+        loop {
+            let is_empty = {
+                let mut queue = self.queue.lock();
+                if queue.urgent > 0 || queue.closing {
+                    return Self::take_some(&mut queue);
+                }
+                queue.waiting.is_empty()
+            };
+            let woken = self.wake_task.notified();
+            if is_empty {
+                woken.await;
+            } else if tokio::time::timeout(IDLE_DELAY, woken).await.is_err() {
+                return Self::take_some(&mut self.queue.lock());
+            }
+        }
+    }
+
+    fn take_some(queue: &mut Queue) -> (Vec<Queued>, u64) {
         let mut batch = Vec::new();
         let mut batch_bytes = 0;
         while batch_bytes < MAX_LOG_BATCH_BYTES {

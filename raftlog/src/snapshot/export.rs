@@ -25,6 +25,17 @@ pub(crate) async fn export(instance: &Arc<Instance>) -> io::Result<(SnapshotMeta
     let (start, started) = oneshot::channel();
     let (sender, chunks) = mpsc::channel(SNAPSHOT_READ_AHEAD);
     let ranges = ranges_of(instance).await?;
+    if instance.shared.options.threads.is_inline() {
+        let meta = read_inline(instance, &ranges, started, sender)?.meta();
+        return Ok((
+            meta,
+            Export {
+                ranges,
+                start,
+                chunks,
+            },
+        ));
+    }
     let (there, there_ranges) = (Arc::clone(instance), ranges.clone());
     let builder = std::thread::Builder::new().name("raft-snapshot".to_owned());
     builder.spawn(move || read(&there, &there_ranges, applied_sender, started, &sender))?;
@@ -81,16 +92,53 @@ fn read(
     add(&instance.shared.counters.snapshots_sent, 1);
     let mut ranges = ranges.to_vec();
     ranges.sort_by(|a, b| a.start.cmp(&b.start));
-    if let Err(Some(error)) = send_rows(&view, &ranges, sender) {
+    let send = |chunk| sender.blocking_send(Ok(chunk)).map_err(|_| None);
+    if let Err(Some(error)) = send_rows(&view, &ranges, send) {
         let _gone = sender.blocking_send(Err(error));
     }
+}
+
+/// Reads all at once on the spot, and sends it in a task: a simulation's rows are few.
+fn read_inline(
+    instance: &Arc<Instance>,
+    ranges: &[KeyRange],
+    started: oneshot::Receiver<()>,
+    sender: Sender,
+) -> io::Result<AppliedState> {
+    let db = instance.shared.state_cell.get_at(instance.generation);
+    let db = db.map_err(io::Error::other)?;
+    let view = StateView::new(&db);
+    let applied = load_applied(&view, instance.group_id).map_err(io::Error::other)?;
+    let mut ranges = ranges.to_vec();
+    ranges.sort_by(|a, b| a.start.cmp(&b.start));
+    let mut read = Vec::new();
+    let keep = |chunk| {
+        read.push(chunk);
+        Ok(())
+    };
+    if let Err(Some(error)) = send_rows(&view, &ranges, keep) {
+        return Err(io::Error::other(error));
+    }
+    let counters = Arc::clone(&instance.shared.counters);
+    tokio::spawn(async move {
+        if started.await.is_err() {
+            return;
+        }
+        add(&counters.snapshots_sent, 1);
+        for chunk in read {
+            if sender.send(Ok(chunk)).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(applied)
 }
 
 /// Sends all rows; `Err(None)` if nobody takes them any more.
 fn send_rows(
     view: &StateView<'_>,
     ranges: &[KeyRange],
-    sender: &Sender,
+    mut send: impl FnMut(ChunkRows) -> Result<(), Option<StateError>>,
 ) -> Result<(), Option<StateError>> {
     let mut chunk = ChunkRows::new();
     let mut chunk_bytes = 0;
@@ -99,15 +147,13 @@ fn send_rows(
         chunk_bytes += key.len() + value.len();
         chunk.push(RowMsg { key, value });
         if chunk_bytes >= SNAPSHOT_CHUNK_BYTES {
-            sender
-                .blocking_send(Ok(std::mem::take(&mut chunk)))
-                .map_err(|_| None)?;
+            send(std::mem::take(&mut chunk))?;
             chunk_bytes = 0;
         }
     }
     if chunk.is_empty() {
         Ok(())
     } else {
-        sender.blocking_send(Ok(chunk)).map_err(|_| None)
+        send(chunk)
     }
 }

@@ -42,9 +42,19 @@ impl Drop for Staged {
 }
 
 /// Takes rows for a snapshot. Dropping it gives up.
-pub(super) struct Stager {
-    rows: mpsc::Sender<ChunkRows>,
-    done: oneshot::Receiver<Result<Staged, StageError>>,
+pub(super) struct Stager(Writer);
+
+enum Writer {
+    Thread {
+        rows: mpsc::Sender<ChunkRows>,
+        done: oneshot::Receiver<Result<Staged, StageError>>,
+    },
+    /// Kept until all rows are there, then written on the spot: a simulation's rows are few.
+    Inline {
+        rows: Vec<ChunkRows>,
+        staged: Staged,
+        options: Box<Options>,
+    },
 }
 
 impl Stager {
@@ -65,30 +75,56 @@ impl Stager {
             meta,
         };
         let options = table_options(&shared.options, &shared.state_cache);
-        let (rows, incoming) = mpsc::channel(1);
+        if shared.options.threads.is_inline() {
+            return Ok(Self(Writer::Inline {
+                rows: Vec::new(),
+                staged,
+                options: Box::new(options),
+            }));
+        }
+        let (rows, mut incoming) = mpsc::channel(1);
         let (sender, done) = oneshot::channel();
         let builder = std::thread::Builder::new().name("raft-stage".to_owned());
         builder.spawn(move || {
-            let _gone = sender.send(write_all(staged, &options, incoming));
+            let _gone = sender.send(write_all(staged, &options, || incoming.blocking_recv()));
         })?;
-        Ok(Self { rows, done })
+        Ok(Self(Writer::Thread { rows, done }))
     }
 
     /// Adds rows, above all before.
-    pub(super) async fn add(&mut self, rows: ChunkRows) -> Result<(), StageError> {
-        if self.rows.send(rows).await.is_ok() {
-            return Ok(());
+    pub(super) async fn add(&mut self, chunk: ChunkRows) -> Result<(), StageError> {
+        match &mut self.0 {
+            Writer::Inline { rows, .. } => {
+                rows.push(chunk);
+                Ok(())
+            }
+            Writer::Thread { rows, done } => {
+                if rows.send(chunk).await.is_ok() {
+                    return Ok(());
+                }
+                let reason = done.await.map_or(None, Result::err);
+                Err(reason.unwrap_or(StageError::Rows("the writer ended")))
+            }
         }
-        let reason = (&mut self.done).await.map_or(None, Result::err);
-        Err(reason.unwrap_or(StageError::Rows("the writer ended")))
     }
 
     /// All rows were added.
     pub(super) async fn finish(self) -> Result<Staged, StageError> {
-        drop(self.rows);
-        self.done
-            .await
-            .unwrap_or(Err(StageError::Rows("the writer ended")))
+        match self.0 {
+            Writer::Inline {
+                rows,
+                staged,
+                options,
+            } => {
+                let mut rows = rows.into_iter();
+                write_all(staged, &options, || rows.next())
+            }
+            Writer::Thread { rows, done } => {
+                drop(rows);
+                done.await
+                    .unwrap_or(Err(StageError::Rows("the writer ended")))
+            }
+        }
     }
 }
 
@@ -107,10 +143,10 @@ fn check_ranges(ranges: &[KeyRange]) -> Result<(), StageError> {
 fn write_all(
     mut staged: Staged,
     options: &Options,
-    mut incoming: mpsc::Receiver<ChunkRows>,
+    mut incoming: impl FnMut() -> Option<ChunkRows>,
 ) -> Result<Staged, StageError> {
     let mut last_key: Option<Vec<u8>> = None;
-    let mut pending = incoming.blocking_recv();
+    let mut pending = incoming();
     while pending.is_some() {
         let path = staged
             .dir
@@ -134,7 +170,7 @@ fn write_file(
     options: &Options,
     path: &Path,
     pending: &mut Option<ChunkRows>,
-    incoming: &mut mpsc::Receiver<ChunkRows>,
+    incoming: &mut impl FnMut() -> Option<ChunkRows>,
     last_key: &mut Option<Vec<u8>>,
 ) -> Result<(), StageError> {
     let mut writer = SstFileWriter::create(options);
@@ -152,7 +188,7 @@ fn write_file(
             writer.put(user_key(&row.key), &row.value)?;
             *last_key = Some(row.key);
         }
-        *pending = incoming.blocking_recv();
+        *pending = incoming();
         if size_bytes >= STAGED_FILE_BYTES {
             break;
         }

@@ -23,6 +23,8 @@ pub(crate) fn open_state(
     db.set_level_compaction_dynamic_level_bytes(true);
     db.set_bytes_per_sync(1024 * 1024);
     db.set_keep_log_file_num(4);
+    // A background thread's moment must not decide what a simulated crash finds.
+    db.set_disable_auto_compactions(options.threads.is_inline());
     open_db(&db, dir)
 }
 

@@ -52,6 +52,7 @@ impl StoreBuilder<TypeConfig, LogStore, StateStore> for Arc<Builder> {
             &shared.log_cell,
             &shared.syncer,
             &shared.read_lanes,
+            &shared.options,
         )
         .unwrap();
         // The suite purges logs that it never applied, so nothing guards against that here.
