@@ -19,6 +19,7 @@
 //! | `cluster` | what makes several nodes one cluster |
 //! | `outbox` | undelivered items of reports |
 //! | `grpc`, `http`, `metrics` | servers and figures |
+//! | `work` | where work that blocks is done |
 //! | `limits` | every limit |
 
 mod clock;
@@ -41,6 +42,7 @@ mod shard;
 mod state;
 #[cfg(test)]
 mod tests;
+mod work;
 
 pub use clock::{Clocks, SystemClocks};
 pub use config::{Config, ConfigError};

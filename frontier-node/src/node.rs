@@ -24,6 +24,7 @@ use crate::options::NodeOptions;
 use crate::outbox::OutboxTask;
 use crate::service::{LocalFrontier, NodeShared};
 use crate::shard::{Shard, ShardContext};
+use crate::work::Work;
 
 /// Why a node did not open.
 #[derive(Debug, thiserror::Error)]
@@ -75,11 +76,14 @@ impl FrontierNode {
             voters,
             transport,
             book,
+            peers,
             clocks,
             engine,
         } = options;
         let for_identity = Arc::clone(&suffixes);
-        let (descriptor, filter, engine) = blocking(move || {
+        let work = Work::from(&engine.threads);
+        let faults = engine.faults.clone();
+        let (descriptor, filter, engine) = blocking(work, move || {
             raftlog::make_durable_dir(&dir).map_err(|error| IdentityError::Io {
                 path: dir.clone(),
                 reason: error.to_string(),
@@ -105,6 +109,8 @@ impl FrontierNode {
             hints: Arc::new(Hints::new(Arc::clone(&book))),
             waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
             blocking: Arc::new(Semaphore::new(BLOCKING_READS)),
+            work,
+            faults,
             stop: stop.clone(),
         };
         let mut opened = BTreeMap::new();
@@ -125,10 +131,12 @@ impl FrontierNode {
             book,
             context,
         });
-        let local: Arc<dyn Frontier> = Arc::new(LocalFrontier::new(Arc::clone(&shared)));
-        let router = Arc::new(
-            Router::connect(vec![Peer::local(local)], RouterOptions::new(suffixes)).await?,
-        );
+        let local = Peer {
+            address: shared.book.address_of(node_id).unwrap_or_default(),
+            frontier: Arc::new(LocalFrontier::new(Arc::clone(&shared))),
+        };
+        let all = std::iter::once(local).chain(peers).collect();
+        let router = Arc::new(Router::connect(all, RouterOptions::new(suffixes)).await?);
         let gauges = Arc::new(Gauges {
             shared: Arc::clone(&shared),
             engine: Arc::clone(&engine),
@@ -314,9 +322,11 @@ impl Gauges {
 }
 
 async fn blocking<T: Send + 'static>(
+    place: Work,
     work: impl FnOnce() -> Result<T, NodeError> + Send + 'static,
 ) -> Result<T, NodeError> {
-    tokio::task::spawn_blocking(work)
+    place
+        .run(work)
         .await
         .map_err(|error| NodeError::Interrupted(error.to_string()))?
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use client::Peer;
 use raftlog::{EngineOptions, NoTransport, NodeId, Transport};
 use urlkey::{FingerprintKey, SuffixList};
 
@@ -31,6 +32,8 @@ pub struct NodeOptions {
     pub transport: Arc<dyn Transport>,
     /// Where nodes are, this one included: they stand in leader hints.
     pub book: Arc<AddressBook>,
+    /// Frontiers of other nodes that outbox rows are delivered to, beside this one's own.
+    pub peers: Vec<Peer>,
     /// Where time comes from.
     pub clocks: Arc<dyn Clocks>,
     /// Options of the log and the state database. Their directory and node id are those above.
@@ -52,6 +55,7 @@ impl NodeOptions {
             voters: BTreeSet::from([1]),
             transport: Arc::new(NoTransport),
             book: Arc::default(),
+            peers: Vec::new(),
             clocks: Arc::new(SystemClocks),
         }
     }

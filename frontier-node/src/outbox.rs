@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use client::{CallError, Router};
 use machine::Body;
 use machine::command::deliver::Deliver;
 use machine::command::discover::{Item, ItemKind};
+use tokio::time::Instant;
 
 use crate::convert::item_to_wire;
 use crate::errors::unavailable;

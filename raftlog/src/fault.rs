@@ -38,8 +38,8 @@ pub enum Rule {
     PurgeBelowFlush,
     /// The time of receipt that a new leader counts from is that of the newest entry itself.
     ReceiptOfNewestEntry,
-    /// A new leader's clock adds time only for an entry that this process received.
-    ReceivedInThisRun,
+    /// Nobody is told of an append or a vote before its sync.
+    SyncBeforeAnswer,
     /// "Known" is answered with proof of leadership.
     KnownNeedsProof,
     /// Fencing tokens go on where they were after a restart.

@@ -7,6 +7,7 @@ use machine::{Body, CommandReply};
 use pb::discover_result::Code;
 use prost::Message;
 use proto::frontier_v1 as pb;
+use raftlog::Rule;
 
 use super::LocalFrontier;
 use crate::convert::{Verifier, discover_result, item_from_wire, within};
@@ -55,7 +56,9 @@ impl LocalFrontier {
             dropped_in_term,
         } = prepared;
         let now_ms = if items.is_empty() {
-            shard.confirm().await?;
+            if !self.node.context.is_off(Rule::KnownNeedsProof) {
+                shard.confirm().await?;
+            }
             if dropped_in_term.is_some_and(|term| {
                 shard
                     .leadership()

@@ -22,7 +22,8 @@ pub(super) async fn run(shared: Arc<Shared>) {
             .filter(|now| Some(*now) != done);
         if let Some(generation) = generation {
             let worker = Arc::clone(&shared);
-            match tokio::task::spawn_blocking(move || scan(&worker, generation)).await {
+            let scanned = shared.context.work.run(move || scan(&worker, generation));
+            match scanned.await {
                 Ok(Ok(true)) => done = Some(generation),
                 Ok(Ok(false)) => continue,
                 Ok(Err(error)) => {

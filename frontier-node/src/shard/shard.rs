@@ -10,7 +10,8 @@ use machine::{Body, Command, Machine};
 use parking_lot::RwLock;
 use prost::Message;
 use raftlog::{
-    Engine, Group, GroupConfig, GroupError, Leadership, MachineFactory, NodeId, StateMachine,
+    Engine, FaultHook, Group, GroupConfig, GroupError, Leadership, MachineFactory, NodeId, Rule,
+    StateMachine,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,7 @@ use crate::metrics::Metrics;
 use crate::state::{
     MachineCell, Published, ReplyBoard, ShardParts, ShardState, StateRows, initial_rows,
 };
+use crate::work::Work;
 
 /// What all shards of a node share.
 #[derive(Clone)]
@@ -41,8 +43,21 @@ pub(crate) struct ShardContext {
     pub(crate) waiting_bytes: Arc<Semaphore>,
     /// Reads that block a thread.
     pub(crate) blocking: Arc<Semaphore>,
+    /// Where they are done.
+    pub(crate) work: Work,
+    /// Rules that a test switched off.
+    pub(crate) faults: Option<Arc<dyn FaultHook>>,
     /// Ends all tasks of the node.
     pub(crate) stop: CancellationToken,
+}
+
+impl ShardContext {
+    /// Whether a test switched a rule off.
+    pub(crate) fn is_off(&self, rule: Rule) -> bool {
+        self.faults
+            .as_ref()
+            .is_some_and(|faults| faults.is_off(rule))
+    }
 }
 
 /// What a shard's tasks and its callers share.
@@ -81,6 +96,7 @@ impl Shard {
             shard: range.shard,
             db: engine.state(),
             filter: Arc::clone(&context.filter),
+            forgets_tokens: context.is_off(Rule::TokensGoOn),
             cell: Arc::new(MachineCell::default()),
             board: Arc::new(ReplyBoard::default()),
         };
@@ -252,9 +268,7 @@ impl Shard {
             let _permit = permit;
             read(&shared)
         };
-        tokio::task::spawn_blocking(run)
-            .await
-            .map_err(|error| unavailable(format!("a read failed: {error}")))
+        self.shared.context.work.run(run).await
     }
 
     /// Looks at the machine with its rows and applied index.
@@ -265,7 +279,12 @@ impl Shard {
         self.blocking(move |shared| {
             let parts = &shared.parts;
             let rows = StateRows::new(parts.db.clone(), Arc::clone(&parts.filter), parts.shard);
-            let longest = Duration::from_millis(COMMIT_TIMEOUT_MS);
+            // Whoever took the machine out runs on another thread, or never.
+            let longest = if shared.context.work.is_inline() {
+                Duration::ZERO
+            } else {
+                Duration::from_millis(COMMIT_TIMEOUT_MS)
+            };
             parts.cell.look(longest, |machine, index| {
                 // Before its first entry an instance knows no index; the log does.
                 let index = if index == 0 {

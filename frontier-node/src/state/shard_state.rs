@@ -18,6 +18,8 @@ pub(crate) struct ShardParts {
     pub(crate) db: StateDb,
     pub(crate) filter: Arc<KnownFilter>,
     pub(crate) cell: Arc<MachineCell>,
+    /// A test wants tokens to begin anew with each instance.
+    pub(crate) forgets_tokens: bool,
     pub(crate) board: Arc<ReplyBoard>,
 }
 
@@ -50,8 +52,11 @@ impl ShardState {
         self.parts.filter.invalidate(shard);
         self.working = None;
         let machine = Machine::rebuild(&self.rows, ShardId(shard)).map_err(MachineError::new)?;
-        let machine =
+        let mut machine =
             machine.ok_or_else(|| MachineError::new(format!("shard {shard} has no rows")))?;
+        if self.parts.forgets_tokens {
+            machine.forget_tokens();
+        }
         self.ranges = machine
             .key_ranges()
             .into_iter()

@@ -23,6 +23,7 @@ pub use error::CallError;
 pub use frontier::Frontier;
 pub use grpc::{AddressError, GrpcFrontier};
 pub use offer::Offered;
+pub use retry::seed_jitter;
 pub use routed::RoutedFrontier;
 pub use router::{Peer, Router, RouterError, RouterOptions};
 pub use shard_table::MapError;

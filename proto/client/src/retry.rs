@@ -1,5 +1,6 @@
 //! Pauses between tries: exponential, capped, with jitter, never beyond a deadline.
 
+use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
@@ -44,10 +45,29 @@ impl Retry {
     }
 }
 
+thread_local! {
+    static SEEDED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// From now on the jitter of this thread follows from `seed`; `None`: from the system again. For simulations.
+pub fn seed_jitter(seed: Option<u64>) {
+    SEEDED.set(seed);
+}
+
 /// Between half of it and all of it. The standard library's hasher is seeded at random, which is all that jitter needs.
 pub(crate) fn jittered(pause_ms: u64) -> u64 {
     let half = pause_ms / 2;
-    pause_ms - RandomState::new().hash_one(pause_ms) % (half + 1)
+    let number = match SEEDED.get() {
+        None => RandomState::new().hash_one(pause_ms),
+        Some(last) => {
+            let next = last
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x1405_7b7e_f767_814f);
+            SEEDED.set(Some(next));
+            next >> 33
+        }
+    };
+    pause_ms - number % (half + 1)
 }
 
 #[cfg(test)]

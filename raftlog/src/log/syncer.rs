@@ -17,7 +17,7 @@ use super::keys::{LogField, entry_key, field_key};
 use super::tail::size_bytes;
 use crate::db_cell::{DbCell, Generation};
 use crate::errors::{StateError, StopReason};
-use crate::fault::{DiskStep, FaultHook};
+use crate::fault::{DiskStep, FaultHook, Rule};
 use crate::health::{Health, classify};
 use crate::ids::GroupId;
 use crate::limits::MAX_LOG_BATCH_BYTES;
@@ -250,6 +250,14 @@ impl Shared {
             return true;
         };
         let mut written = self.write_batch(&db, generation, &batch, last_ticket);
+        let mut batch = batch;
+        let answers_early = self
+            .faults
+            .as_ref()
+            .is_some_and(|f| f.is_off(Rule::SyncBeforeAnswer));
+        if answers_early && written.is_ok() {
+            self.tell(std::mem::take(&mut batch), generation, None);
+        }
         if written.is_ok() {
             tokio::time::sleep(disk.log_sync()).await;
             written = self.sync(&db);
