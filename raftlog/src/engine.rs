@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use rocksdb::{Cache, DB};
+use tokio::sync::Semaphore;
 
 use crate::db_cell::DbCell;
 use crate::errors::StateError;
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) health: Health,
     pub(crate) counters: Arc<Counters>,
     pub(crate) staged: AtomicU64,
+    /// Outgoing snapshots, all groups together.
+    pub(crate) snapshot_sends: Arc<Semaphore>,
     pub(crate) closing: AtomicBool,
     /// The same, for a thread that sleeps.
     pub(crate) closed: Mutex<bool>,

@@ -14,6 +14,7 @@ mod reads;
 mod slot;
 pub(crate) mod state_impl;
 mod supervisor;
+mod transfers;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -26,6 +27,7 @@ pub(crate) use instance::Instance;
 pub(crate) use opening::open_instance;
 pub(crate) use slot::{GroupSlot, Running};
 pub(crate) use supervisor::supervise;
+pub(crate) use transfers::Transfers;
 
 pub use propose::{PendingReply, Reply};
 

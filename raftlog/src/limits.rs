@@ -54,6 +54,16 @@ pub const MAX_GROUP_RANGES: usize = 256;
 /// Chunks of an outgoing snapshot read ahead of the transport.
 pub const SNAPSHOT_READ_AHEAD: usize = 2;
 
+/// Snapshots that a node sends at the same moment, all groups together. More wait for their turn.
+pub const MAX_SNAPSHOT_SENDS: usize = 4;
+
+/// Time without an answer after which a replica's log is no longer kept for it, in milliseconds.
+pub const LIVE_FOLLOWER_MS: u64 = 10_000;
+
+/// How many times the log that is kept for a live follower is kept for one that is being fed a snapshot: the snapshot's
+/// way may be long, and a receiver that finds the log purged behind it needs another.
+pub const TRANSFER_HOLD_FACTOR: u64 = 8;
+
 /// Members of one group.
 pub const MAX_MEMBERS: usize = 64;
 

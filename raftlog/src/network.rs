@@ -1,5 +1,7 @@
 //! The transport as openraft sees it.
 
+mod replies;
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,17 +14,19 @@ use futures::{Stream, StreamExt};
 use openraft::errors::{RPCError, ReplicationClosed, StreamingError, Unreachable};
 use openraft::network::RPCOption;
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, StreamAppendResult,
-    TransferLeaderError, TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
+    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, TransferLeaderError,
+    TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
 };
 use openraft::{AnyError, OptionalSend, RaftNetworkFactory, RaftNetworkV2};
-use tokio::sync::mpsc;
+use replies::{AppendResult, Limits, Span, read_replies};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::errors::TransportError;
+use crate::group::Transfers;
 use crate::ids::{GroupId, NodeId};
-use crate::raft_types::{LogId, TypeConfig, Vote};
+use crate::raft_types::{LogId, TypeConfig, Vote, index_of};
 use crate::snapshot::{SnapshotData, encode_chunks};
-use crate::transport::{CallKind, Destination, ReplyStream, Transport};
+use crate::transport::{CallKind, Destination, Transport};
 use crate::wire::{
     AppendReplyMsg, AppendRequestMsg, LogIdMsg, SnapshotReplyMsg, TransferReplyMsg,
     TransferRequestMsg, VoteReplyMsg, VoteRequestMsg, WireError, decode, encode,
@@ -37,12 +41,23 @@ const CHUNK_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct NetworkFactory {
     pub(crate) group_id: GroupId,
     pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) transfers: Arc<Transfers>,
+    /// Snapshots that the node may send at the same moment.
+    pub(crate) sends: Arc<Semaphore>,
+    /// Index up to which the log is to be purged.
+    pub(crate) purge_due: watch::Receiver<u64>,
+    /// Longest wait for the reply to an append.
+    pub(crate) append_patience: Duration,
 }
 
 /// Sends one group's messages to one node.
 pub(crate) struct NetworkClient {
     to: Destination,
     transport: Arc<dyn Transport>,
+    transfers: Arc<Transfers>,
+    sends: Arc<Semaphore>,
+    purge_due: watch::Receiver<u64>,
+    append_patience: Duration,
     /// For heartbeats only: one call each, so that the transport may let them travel with others.
     is_heartbeat: bool,
 }
@@ -56,6 +71,10 @@ impl NetworkFactory {
         NetworkClient {
             to,
             transport: Arc::clone(&self.transport),
+            transfers: Arc::clone(&self.transfers),
+            sends: Arc::clone(&self.sends),
+            purge_due: self.purge_due.clone(),
+            append_patience: self.append_patience,
             is_heartbeat,
         }
     }
@@ -103,6 +122,15 @@ impl NetworkClient {
         reply.map_err(|error| rpc_error(&error))
     }
 
+    /// Sends a snapshot when its turn comes.
+    async fn send(&self, vote: Vote, snapshot: Snapshot) -> Result<Bytes, TransportError> {
+        let _turn = self.sends.acquire().await;
+        let chunks = encode_chunks(&vote, &snapshot.meta, snapshot.snapshot)?;
+        self.transport
+            .snapshot(self.to, chunks, CHUNK_TIMEOUT)
+            .await
+    }
+
     async fn ask_vote(
         &self,
         kind: CallKind,
@@ -124,46 +152,6 @@ impl NetworkClient {
             last_log_id,
         })
     }
-}
-
-/// First and last log id of a request, to read its reply by.
-type Span = (Option<LogId>, Option<LogId>);
-
-fn span(request: &AppendEntriesRequest<TypeConfig>) -> Span {
-    let last = request.entries.last().map(|entry| entry.log_id);
-    (request.prev_log_id, last.or(request.prev_log_id))
-}
-
-type AppendResult = Result<StreamAppendResult<TypeConfig>, RPCError<TypeConfig>>;
-
-fn read_reply(reply: Result<Bytes, TransportError>, (previous, last): Span) -> AppendResult {
-    let reply = reply.map_err(|error| rpc_error(&error))?;
-    let reply: AppendReplyMsg =
-        decode("append reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
-    let response = AppendEntriesResponse::<TypeConfig>::from(reply);
-    if response.is_conflict() && previous.is_none() {
-        // Nothing precedes the first entry, so nothing can conflict with it.
-        let error = TransportError::Malformed("conflict before the first entry".to_owned());
-        return Err(rpc_error(&error));
-    }
-    Ok(response.into_stream_result(previous, last))
-}
-
-/// Matches replies with the spans of their requests; ends with the first that is an error.
-fn read_replies(
-    replies: ReplyStream,
-    spans: mpsc::UnboundedReceiver<Span>,
-) -> BoxStream<'static, AppendResult> {
-    let state = Some((replies, spans));
-    futures::stream::unfold(state, |state| async move {
-        let (mut replies, mut spans) = state?;
-        let reply = replies.next().await?;
-        let span = spans.recv().await?;
-        let result = read_reply(reply, span);
-        let go_on = matches!(result, Ok(Ok(_)));
-        Some((result, go_on.then_some((replies, spans))))
-    })
-    .boxed()
 }
 
 impl RaftNetworkV2<TypeConfig> for NetworkClient {
@@ -199,15 +187,19 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
         }
         let (sender, spans) = mpsc::unbounded_channel();
         let requests = input.map(move |request| {
-            let _ended = sender.send(span(&request));
+            let _ended = sender.send(Span::of(&request));
             encode(&AppendRequestMsg::from(&request))
         });
         let replies = self
             .transport
-            .append_stream(self.to, requests.boxed(), option.soft_ttl());
+            .append_stream(self.to, requests.boxed(), self.append_patience);
+        let limits = Limits {
+            patience: self.append_patience,
+            purge_due: self.purge_due.clone(),
+        };
         Box::pin(async move {
             let replies = replies.await.map_err(|error| rpc_error(&error))?;
-            Ok(read_replies(replies, spans))
+            Ok(read_replies(replies, spans, limits))
         })
     }
 
@@ -235,12 +227,13 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
         _option: RPCOption,
     ) -> Result<SnapshotResponse<TypeConfig>, StreamingError<TypeConfig>> {
         let refused = |error: TransportError| StreamingError::Unreachable(unreachable(&error));
-        let chunks = encode_chunks(&vote, &snapshot.meta, snapshot.snapshot).map_err(refused)?;
-        let sending = self.transport.snapshot(self.to, chunks, CHUNK_TIMEOUT);
-        let reply = match select(sending, pin!(cancel)).await {
+        let snapshot_index = index_of(&snapshot.meta.last_log_id);
+        let underway = self.transfers.begin(self.to.node_id, snapshot_index);
+        let reply = match select(pin!(self.send(vote, snapshot)), pin!(cancel)).await {
             Either::Left((reply, _)) => reply.map_err(refused)?,
             Either::Right((closed, _)) => return Err(StreamingError::Closed(closed)),
         };
+        underway.arrived();
         let reply: SnapshotReplyMsg =
             decode("snapshot reply", &reply).map_err(|error| refused(malformed(&error)))?;
         Ok(SnapshotResponse::new(reply.vote.into()))

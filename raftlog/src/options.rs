@@ -44,10 +44,15 @@ pub struct EngineOptions {
     pub flush_size_bytes: u64,
     /// Longest time that applied entries stay unflushed, in milliseconds.
     pub flush_interval_ms: u64,
-    /// Most entries that a group's log keeps below its flushed applied index.
+    /// Most entries that a group's log keeps below its flushed applied index, for whoever may come back.
     pub log_keep_entries: u64,
-    /// Most bytes that a group's log keeps below its flushed applied index.
+    /// Most bytes that a group's log keeps below its flushed applied index, for whoever may come back.
     pub log_keep_size_bytes: u64,
+    /// Most entries that a leader keeps while a live follower lacks them;
+    /// [`TRANSFER_HOLD_FACTOR`](crate::limits::TRANSFER_HOLD_FACTOR) times as many for one that is fed a snapshot.
+    pub log_hold_entries: u64,
+    /// Most bytes that a leader keeps while a live follower lacks them, and as many times as much.
+    pub log_hold_size_bytes: u64,
     /// Timing of elections.
     pub timing: RaftTiming,
     /// Block cache of the state database, in bytes: the bound on what reading rows keeps in memory.
@@ -84,8 +89,10 @@ impl EngineOptions {
             node_id,
             flush_size_bytes: 32 * 1024 * 1024,
             flush_interval_ms: 30_000,
-            log_keep_entries: 20_000,
-            log_keep_size_bytes: 256 * 1024 * 1024,
+            log_keep_entries: 10_000,
+            log_keep_size_bytes: 128 * 1024 * 1024,
+            log_hold_entries: 20_000,
+            log_hold_size_bytes: 256 * 1024 * 1024,
             timing: RaftTiming::default(),
             block_cache_size_bytes: 256 * 1024 * 1024,
             log_cache_size_bytes: 8 * 1024 * 1024,
@@ -119,6 +126,11 @@ impl EngineOptions {
         bound(
             "log_keep_size_bytes",
             self.log_keep_size_bytes > 0,
+            "must not be 0",
+        )?;
+        bound(
+            "log_hold_size_bytes",
+            self.log_hold_size_bytes > 0,
             "must not be 0",
         )?;
         bound(

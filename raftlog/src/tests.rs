@@ -12,6 +12,7 @@ mod process_kill;
 mod purge;
 mod restart;
 mod rows_on_disk;
+mod slow_followers;
 mod snapshot_install;
 mod storage_suite;
 mod support;

@@ -52,7 +52,8 @@ pub trait Transport: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<Bytes, TransportError>>;
 
     /// Opens a stream of appends: one request a message, one reply each, in order, many under way at once. The stream
-    /// ends when `requests` ends or the connection breaks. `idle_timeout` bounds the set-up and the wait for a reply.
+    /// ends when `requests` ends or the connection breaks, and is given up by its user when a reply takes longer than
+    /// `idle_timeout`, which bounds the set-up too.
     fn append_stream(
         &self,
         to: Destination,

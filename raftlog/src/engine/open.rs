@@ -10,6 +10,7 @@ use openraft::SnapshotPolicy;
 use parking_lot::{Condvar, Mutex};
 use prost::Message;
 use rocksdb::{Cache, DB, WriteOptions};
+use tokio::sync::Semaphore;
 
 use super::{Engine, Shared};
 use crate::db_cell::DbCell;
@@ -18,7 +19,7 @@ use crate::flusher::Flusher;
 use crate::health::Health;
 use crate::ids::NodeId;
 use crate::lanes::Lanes;
-use crate::limits::MAX_APPEND_ENTRIES;
+use crate::limits::{MAX_APPEND_ENTRIES, MAX_SNAPSHOT_SENDS};
 use crate::log::{Syncer, identity_key, open_log};
 use crate::metrics::Counters;
 use crate::options::EngineOptions;
@@ -84,6 +85,7 @@ impl Engine {
             health,
             counters,
             staged: AtomicU64::new(0),
+            snapshot_sends: Arc::new(Semaphore::new(MAX_SNAPSHOT_SENDS)),
             closing: AtomicBool::new(false),
             closed: Mutex::new(false),
             closed_changed: Condvar::new(),

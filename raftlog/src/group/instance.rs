@@ -6,9 +6,10 @@ use bytes::Bytes;
 use openraft::EntryPayload;
 use parking_lot::Mutex;
 use rocksdb::{WriteBatch, WriteOptions};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::applied::{AppliedState, load_applied};
+use super::transfers::Transfers;
 use crate::db_cell::Generation;
 use crate::engine::Shared;
 use crate::errors::{StateError, StopReason};
@@ -46,6 +47,10 @@ pub(crate) struct Instance {
     pub(crate) flushed: Mutex<AppliedState>,
     /// Told after each flush, and from time to time.
     pub(crate) after_flush: Notify,
+    /// Index up to which the log is to be purged, whoever still lacks it.
+    pub(crate) purge_due: watch::Sender<u64>,
+    /// Snapshots on their way from here.
+    pub(crate) transfers: Arc<Transfers>,
     /// Why it stopped, where that is not the disk's fault.
     pub(crate) stop: Mutex<Option<StopReason>>,
 }
@@ -74,6 +79,8 @@ impl Instance {
             applied: Mutex::new(applied),
             flushed: Mutex::new(flushed),
             after_flush: Notify::new(),
+            purge_due: watch::Sender::new(0),
+            transfers: Arc::default(),
             stop: Mutex::new(None),
         }))
     }

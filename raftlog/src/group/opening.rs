@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 
@@ -127,6 +128,10 @@ async fn start(
     let network = NetworkFactory {
         group_id,
         transport: Arc::clone(&shared.transport),
+        transfers: Arc::clone(&instance.transfers),
+        sends: Arc::clone(&shared.snapshot_sends),
+        purge_due: instance.purge_due.subscribe(),
+        append_patience: Duration::from_millis(4 * shared.options.timing.election_max_ms),
     };
     let config = Arc::clone(&shared.raft_config);
     let raft = RaftHandle::new(
@@ -167,6 +172,14 @@ impl Running {
             .membership_config
             .voter_ids()
             .collect()
+    }
+
+    /// The term in which this replica leads, as far as it knows.
+    pub(crate) fn leading_term(&self) -> Option<u64> {
+        use openraft::async_runtime::watch::WatchReceiver;
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        (metrics.state == openraft::ServerState::Leader).then_some(metrics.current_term)
     }
 
     /// Whether the Raft instance has ended, and why.
