@@ -12,6 +12,8 @@ pub(crate) trait Disk: Send + 'static {
     fn sync_data(&self, file: &File) -> io::Result<()>;
     /// Cuts the file.
     fn truncate(&self, file: &File, size_bytes: u64) -> io::Result<()>;
+    /// Bytes that this user may still write to the directory's file system.
+    fn free_bytes(&self, dir: &Path) -> io::Result<u64>;
     /// Makes names in the directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
@@ -30,6 +32,11 @@ impl Disk for OsDisk {
 
     fn truncate(&self, file: &File, size_bytes: u64) -> io::Result<()> {
         file.set_len(size_bytes)
+    }
+
+    fn free_bytes(&self, dir: &Path) -> io::Result<u64> {
+        let stat = rustix::fs::statvfs(dir)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

@@ -86,6 +86,20 @@ pub enum PutError {
         /// The limit.
         max_bytes: u64,
     },
+    /// The bytes that arrived are not those that were announced.
+    #[error(
+        "{found_bytes} bytes with digest {found} are not the announced {announced_bytes} bytes with digest {announced}"
+    )]
+    NotAsAnnounced {
+        /// The digest that was announced.
+        announced: Digest,
+        /// The size that was announced.
+        announced_bytes: u64,
+        /// What arrived.
+        found: Digest,
+        /// How much arrived.
+        found_bytes: u64,
+    },
     /// A 304 names a payload that is not here.
     #[error("no payload {digest} in this store")]
     UnknownDigest {

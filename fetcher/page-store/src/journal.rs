@@ -30,6 +30,7 @@ use layout::{lay_out, rows};
 pub(crate) struct JournalSettings {
     pub(crate) dir: PathBuf,
     pub(crate) segment_max_size_bytes: u64,
+    pub(crate) min_free_bytes: u64,
     pub(crate) index_flush_size_bytes: u64,
     pub(crate) index_flush_interval: Duration,
     pub(crate) compression_level: u32,
@@ -117,6 +118,7 @@ impl<D: Disk> Journal<D> {
         &mut self,
         sizes_bytes: impl Iterator<Item = u64>,
     ) -> Result<usize, AppendError> {
+        self.check_free()?;
         let mut sizes_bytes = sizes_bytes.peekable();
         let first_bytes = sizes_bytes.peek().copied().unwrap_or(0);
         let max_bytes = self.settings.segment_max_size_bytes;
@@ -158,6 +160,20 @@ impl<D: Disk> Journal<D> {
                 self.retire();
                 Err(error)
             }
+        }
+    }
+
+    /// Refuses while others need what is left of the disk. A system that does not say what is left is not asked for more.
+    fn check_free(&self) -> Result<(), AppendError> {
+        let (dir, needed_bytes) = (&self.settings.dir, self.settings.min_free_bytes);
+        if needed_bytes == 0 {
+            return Ok(());
+        }
+        match self.disk.free_bytes(dir) {
+            Ok(free_bytes) if free_bytes < needed_bytes => {
+                Err(AppendError::low(dir, free_bytes, needed_bytes))
+            }
+            _ => Ok(()),
         }
     }
 

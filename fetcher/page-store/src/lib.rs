@@ -33,7 +33,7 @@
 //! | module | what |
 //! |---|---|
 //! | `store`, `options`, `limits`, `error` | what callers touch |
-//! | `capture`, `page`, `digest` | what goes in and comes out |
+//! | `capture`, `announcement`, `page`, `digest` | what goes in and comes out |
 //! | `prepare`, `claims`, `gate` | the part of a put that runs in the caller's pool: bound, hash, claim, compress |
 //! | `writer`, `journal` | the one thread that appends, syncs and answers |
 //! | `warc` | the format: fields, HTTP heads, gzip members |
@@ -42,6 +42,7 @@
 //! | `read`, `records`, `scrub`, `recovery` | one page again, all records, all checked, the tail after a crash |
 //! | `disk` | the system calls that decide durability |
 
+mod announcement;
 mod capture;
 mod claims;
 mod digest;
@@ -69,6 +70,7 @@ mod writer;
 #[cfg(test)]
 mod testing;
 
+pub use announcement::{Announced, Announcement, Wanted};
 pub use capture::{Capture, Truncated, UnmodifiedCapture};
 pub use digest::{Digest, ParseDigestError};
 pub use error::{BadRecord, GetError, InvalidCapture, OpenError, PutError};

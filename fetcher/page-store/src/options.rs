@@ -17,6 +17,8 @@ pub struct StoreOptions {
     pub waiting_max_count: usize,
     /// Payload bytes of puts in progress at most; further puts wait. A payload larger than this goes alone.
     pub waiting_max_size_bytes: u64,
+    /// Puts are refused with [`PutError::Full`](crate::PutError::Full) while the file system has less than this left; 0 = no bound.
+    pub min_free_bytes: u64,
     /// Compressed bytes that share one fsync at most.
     pub group_max_size_bytes: u64,
     /// The index is flushed after this many segment bytes.
@@ -52,6 +54,7 @@ impl StoreOptions {
             payload_max_size_bytes: limits::PAYLOAD_DEFAULT_MAX_SIZE_BYTES,
             waiting_max_count: limits::WAITING_DEFAULT_MAX_COUNT,
             waiting_max_size_bytes: limits::WAITING_DEFAULT_MAX_SIZE_BYTES,
+            min_free_bytes: 0,
             group_max_size_bytes: limits::GROUP_DEFAULT_MAX_SIZE_BYTES,
             index_flush_size_bytes: limits::INDEX_FLUSH_DEFAULT_SIZE_BYTES,
             index_flush_interval_ms: limits::INDEX_FLUSH_DEFAULT_INTERVAL_MS,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::announcement::Announcement;
 use crate::capture::{Capture, UnmodifiedCapture};
 use crate::claims::{Claim, ClaimEnd, Claims};
 use crate::digest::Digest;
@@ -48,20 +49,81 @@ pub(crate) enum Prepared {
     Wait(ClaimEnd),
 }
 
+/// The outcome of preparing what has no payload yet.
+#[derive(Debug)]
+pub(crate) enum PreparedHead {
+    /// The payload is known: a record that needs no bytes.
+    Ready(Box<ReadyRecord>),
+    /// The payload is not known, and nobody else may write it now.
+    Claimed(Claim),
+    /// As in [`Prepared::Wait`].
+    Wait(ClaimEnd),
+}
+
+/// What a digest is to this store.
+enum Standing {
+    Known(Row),
+    Claimed(Claim),
+    Held(ClaimEnd),
+}
+
 impl Preparer {
     /// A capture becomes a `response` if its payload is new, a `revisit` if it is known.
     pub(crate) fn capture(&self, capture: &Capture, digest: Digest) -> Result<Prepared, PutError> {
+        match self.standing(digest)? {
+            Standing::Known(row) => {
+                let payload_bytes = capture.payload.len() as u64;
+                let ready = self.identical(capture, digest, payload_bytes, &row)?;
+                Ok(Prepared::Ready(ready))
+            }
+            Standing::Claimed(claim) => Ok(Prepared::Ready(self.first(capture, digest, claim)?)),
+            Standing::Held(end) => Ok(Prepared::Wait(end)),
+        }
+    }
+
+    /// An announced capture becomes a `revisit` if its payload is known; else its digest is claimed for the bytes to come.
+    pub(crate) fn head(&self, announced: &Announcement) -> Result<PreparedHead, PutError> {
+        let Announcement {
+            capture,
+            digest,
+            payload_size_bytes,
+        } = announced;
+        Ok(match self.standing(*digest)? {
+            Standing::Known(row) => {
+                let ready = self.identical(capture, *digest, *payload_size_bytes, &row)?;
+                PreparedHead::Ready(ready)
+            }
+            Standing::Claimed(claim) => PreparedHead::Claimed(claim),
+            Standing::Held(end) => PreparedHead::Wait(end),
+        })
+    }
+
+    /// Whether a payload is known.
+    pub(crate) fn is_known(&self, digest: &Digest) -> Result<bool, PutError> {
+        Ok(self.row(digest)?.is_some())
+    }
+
+    /// Known, or claimed for us, or held by another.
+    fn standing(&self, digest: Digest) -> Result<Standing, PutError> {
         if let Some(row) = self.row(&digest)? {
-            return self.identical(capture, digest, &row);
+            return Ok(Standing::Known(row));
         }
         let claim = match self.claims.claim(digest) {
             Ok(claim) => claim,
-            Err(end) => return Ok(Prepared::Wait(end)),
+            Err(end) => return Ok(Standing::Held(end)),
         };
         // Another claim may have ended, with its row written, between the look-up and ours.
-        if let Some(row) = self.row(&digest)? {
-            return self.identical(capture, digest, &row);
-        }
+        let row = self.row(&digest)?;
+        Ok(row.map_or(Standing::Claimed(claim), Standing::Known))
+    }
+
+    /// The first record of a payload.
+    pub(crate) fn first(
+        &self,
+        capture: &Capture,
+        digest: Digest,
+        claim: Claim,
+    ) -> Result<Box<ReadyRecord>, PutError> {
         let id = self.ids.next();
         let member = Response {
             id,
@@ -69,7 +131,7 @@ impl Preparer {
             capture,
         }
         .encode(self.compression_level)?;
-        Ok(Prepared::Ready(Box::new(ReadyRecord {
+        Ok(Box::new(ReadyRecord {
             digest,
             record_type: RecordType::Response,
             member,
@@ -80,7 +142,7 @@ impl Preparer {
                 captured_at_unix_ms: capture.captured_at_unix_ms,
                 _claim: claim,
             }),
-        })))
+        }))
     }
 
     /// A 304 becomes a `revisit` of the payload it names.
@@ -103,14 +165,16 @@ impl Preparer {
         &self,
         capture: &Capture,
         digest: Digest,
+        payload_size_bytes: u64,
         row: &Row,
-    ) -> Result<Prepared, PutError> {
+    ) -> Result<Box<ReadyRecord>, PutError> {
         let revisit = Revisit {
             id: self.ids.next(),
             digest,
             refers_to: refers_to(row),
         };
-        let member = revisit.encode_identical(capture, self.compression_level)?;
+        let member =
+            revisit.encode_identical(capture, payload_size_bytes, self.compression_level)?;
         Ok(ready_revisit(digest, RecordType::RevisitIdentical, member))
     }
 
@@ -122,11 +186,8 @@ impl Preparer {
             refers_to: refers_to(row),
         };
         let member = revisit.encode_unmodified(capture, self.compression_level)?;
-        Ok(ready_revisit(
-            digest,
-            RecordType::RevisitNotModified,
-            member,
-        ))
+        let ready = ready_revisit(digest, RecordType::RevisitNotModified, member);
+        Ok(Prepared::Ready(ready))
     }
 
     fn row(&self, digest: &Digest) -> Result<Option<Row>, PutError> {
@@ -143,14 +204,14 @@ fn refers_to(row: &Row) -> RefersTo<'_> {
     }
 }
 
-fn ready_revisit(digest: Digest, record_type: RecordType, member: Member) -> Prepared {
-    Prepared::Ready(Box::new(ReadyRecord {
+fn ready_revisit(digest: Digest, record_type: RecordType, member: Member) -> Box<ReadyRecord> {
+    Box::new(ReadyRecord {
         digest,
         record_type,
         member,
         payload_bytes: 0,
         first: None,
-    }))
+    })
 }
 
 impl From<EncodeError> for PutError {

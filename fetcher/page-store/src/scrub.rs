@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::digest::Digest;
@@ -52,8 +53,13 @@ impl fmt::Display for ScrubProblem {
     }
 }
 
-/// Reads every record below the marks: checksum, header, block digest, payload digest, and that index and records agree.
-pub(crate) fn scrub(dir: &Path, index: &Index) -> ScrubReport {
+/// Reads every record below the marks: checksum, header, block digest, payload digest, and that index and records agree. Says
+/// after each record what was read so far, and ends early when told so.
+pub(crate) fn scrub(
+    dir: &Path,
+    index: &Index,
+    watch: &mut dyn FnMut(&ScrubReport) -> ControlFlow<()>,
+) -> ScrubReport {
     let marks = index.marks();
     let mut scrubber = Scrubber {
         dir,
@@ -65,6 +71,9 @@ pub(crate) fn scrub(dir: &Path, index: &Index) -> ScrubReport {
         match item {
             Ok(found) => scrubber.check(&found),
             Err(error) => scrubber.read_problem(error),
+        }
+        if watch(&scrubber.report).is_break() {
+            return scrubber.report;
         }
     }
     scrubber.check_rows(&marks);

@@ -1,5 +1,6 @@
 //! The store's handle: open, put, get.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -27,6 +28,8 @@ use crate::stats::StoreStats;
 use crate::store_id;
 use crate::warc::{RecordIds, RecordType};
 use crate::writer::{self, Request};
+
+mod announced;
 
 const INDEX_DIR_NAME: &str = "index";
 
@@ -115,15 +118,8 @@ impl PageStore {
     /// Stores a capture; returns when it is durable. Needs a Tokio runtime. If the future is dropped the capture may be stored
     /// or not; putting it again is safe.
     pub async fn put(&self, capture: Capture) -> Result<Put, PutError> {
-        capture.check()?;
         let size_bytes = capture.payload.len() as u64;
-        let max_bytes = self.0.payload_max_size_bytes;
-        if size_bytes > max_bytes {
-            return Err(PutError::TooLarge {
-                size_bytes,
-                max_bytes,
-            });
-        }
+        self.check(&capture, size_bytes)?;
         let pass = self
             .0
             .gate
@@ -200,7 +196,25 @@ impl PageStore {
 
     /// Reads and verifies every record. Blocks on the disk; puts go on meanwhile.
     pub fn scrub(&self) -> ScrubReport {
-        scrub::scrub(&self.0.dir, &self.0.index)
+        self.scrub_watched(&mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same; `watch` gets what was read so far after each record, and ends the scrub with `Break`.
+    pub fn scrub_watched(
+        &self,
+        watch: &mut dyn FnMut(&ScrubReport) -> ControlFlow<()>,
+    ) -> ScrubReport {
+        scrub::scrub(&self.0.dir, &self.0.index, watch)
+    }
+
+    /// Bytes that may still be written to the file system of this store. Blocks on the system.
+    pub fn free_bytes(&self) -> std::io::Result<u64> {
+        OsDisk.free_bytes(&self.0.dir)
+    }
+
+    /// The largest payload that is accepted.
+    pub fn payload_max_size_bytes(&self) -> u64 {
+        self.0.payload_max_size_bytes
     }
 
     /// Counts, without touching the disk.
@@ -245,6 +259,19 @@ impl PageStore {
         }
     }
 
+    /// Refuses what cannot be stored, whatever its payload is.
+    fn check(&self, capture: &Capture, size_bytes: u64) -> Result<(), PutError> {
+        capture.check()?;
+        let max_bytes = self.0.payload_max_size_bytes;
+        if size_bytes > max_bytes {
+            return Err(PutError::TooLarge {
+                size_bytes,
+                max_bytes,
+            });
+        }
+        Ok(())
+    }
+
     async fn submit(&self, record: ReadyRecord, pass: Pass) -> Result<Put, PutError> {
         let digest = record.digest;
         let outcome = if record.record_type == RecordType::Response {
@@ -274,6 +301,7 @@ fn settings(options: &StoreOptions, store_id: [u8; 16]) -> JournalSettings {
     JournalSettings {
         dir: options.dir.clone(),
         segment_max_size_bytes: options.segment_max_size_bytes,
+        min_free_bytes: options.min_free_bytes,
         index_flush_size_bytes: options.index_flush_size_bytes,
         index_flush_interval: Duration::from_millis(options.index_flush_interval_ms),
         compression_level: options.compression_level,

@@ -147,6 +147,11 @@ impl Disk for FaultyDisk {
         OsDisk.truncate(file, size_bytes)
     }
 
+    fn free_bytes(&self, dir: &Path) -> io::Result<u64> {
+        let left = self.0.lock().space_left_bytes;
+        left.map_or_else(|| OsDisk.free_bytes(dir), Ok)
+    }
+
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         let mut faults = self.0.lock();
         let segment_count = crate::segment::list(dir)?.len();

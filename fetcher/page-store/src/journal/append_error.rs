@@ -1,6 +1,7 @@
 //! Why a run of records was not stored.
 
 use std::io;
+use std::path::Path;
 
 use crate::disk::is_full;
 use crate::error::PutError;
@@ -21,6 +22,17 @@ impl AppendError {
         AppendError {
             full: is_full(error),
             what: format!("{what} {file_name}: {error}"),
+        }
+    }
+
+    /// Less is left than the store may take.
+    pub(super) fn low(dir: &Path, free_bytes: u64, needed_bytes: u64) -> AppendError {
+        let dir = dir.display();
+        AppendError {
+            full: true,
+            what: format!(
+                "write to {dir}: {free_bytes} bytes are left, {needed_bytes} are kept free"
+            ),
         }
     }
 

@@ -53,6 +53,24 @@ async fn a_full_disk_is_said_cut_back_and_recovered_from() {
 }
 
 #[tokio::test]
+async fn what_must_stay_free_is_not_taken() {
+    let (dir, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
+    let mut careful = options(dir.path());
+    careful.min_free_bytes = 5_000;
+    let store = PageStore::open_on(disk.clone(), careful).unwrap();
+    disk.0.lock().space_left_bytes = Some(4_999);
+    let full = put(&store, 1).await;
+    assert!(
+        matches!(&full, Err(PutError::Full { what }) if what.contains("4999 bytes are left")),
+        "{full:?}"
+    );
+    assert_eq!(segment::list(dir.path()).unwrap(), []);
+    disk.0.lock().space_left_bytes = Some(50_000);
+    assert_eq!(put(&store, 1).await.unwrap().outcome, Outcome::Stored);
+    assert_eq!(store.stats().payloads, 1);
+}
+
+#[tokio::test]
 async fn a_full_disk_at_the_first_put_leaves_no_file_and_is_recovered_from() {
     let (dir, disk) = (tempfile::tempdir().unwrap(), FaultyDisk::default());
     disk.0.lock().space_left_bytes = Some(10);

@@ -14,6 +14,7 @@ use crate::records::RecordKind;
 use crate::segment;
 use crate::testing::{capture, noise, options, overwrite};
 
+mod announced;
 mod damage;
 mod model;
 mod refusals;

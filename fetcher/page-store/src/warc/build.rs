@@ -56,7 +56,7 @@ pub(crate) struct WarcInfo<'a> {
 impl Response<'_> {
     /// The record, compressed.
     pub(crate) fn encode(&self, level: u32) -> Result<Member, EncodeError> {
-        let head = http::response_head(self.capture);
+        let head = http::response_head(self.capture, self.capture.payload.len() as u64);
         let mut header = Header::new("response", self.id, self.capture.captured_at_unix_ms)?;
         header.push("WARC-Target-URI", &self.capture.url);
         header.push_connection(self.capture);
@@ -67,13 +67,14 @@ impl Response<'_> {
 }
 
 impl Revisit<'_> {
-    /// A capture whose payload turned out to be known.
+    /// A capture whose payload, of this size, turned out to be known: the bytes themselves are not looked at.
     pub(crate) fn encode_identical(
         &self,
         capture: &Capture,
+        payload_size_bytes: u64,
         level: u32,
     ) -> Result<Member, EncodeError> {
-        let head = http::response_head(capture);
+        let head = http::response_head(capture, payload_size_bytes);
         let mut header = Header::new("revisit", self.id, capture.captured_at_unix_ms)?;
         header.push("WARC-Target-URI", &capture.url);
         header.push_connection(capture);

@@ -11,11 +11,11 @@ pub(crate) const ORIGINAL_PREFIX: &str = "X-Archive-Orig-";
 /// The headers that would be false about a decoded payload (case K5).
 const BODY_HEADERS: [&str; 3] = ["content-encoding", "transfer-encoding", "content-length"];
 
-/// The head of an answer with a payload; its `Content-Length` is the payload's.
-pub(super) fn response_head(capture: &Capture) -> Vec<u8> {
+/// The head of an answer with a payload of this size, which is its `Content-Length`.
+pub(super) fn response_head(capture: &Capture, payload_size_bytes: u64) -> Vec<u8> {
     let mut head = status_line(capture.status, &capture.reason);
     push_headers(&mut head, &capture.headers);
-    head.extend_from_slice(format!("Content-Length: {}\r\n\r\n", capture.payload.len()).as_bytes());
+    head.extend_from_slice(format!("Content-Length: {payload_size_bytes}\r\n\r\n").as_bytes());
     head
 }
 

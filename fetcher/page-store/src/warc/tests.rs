@@ -144,7 +144,7 @@ fn revisits_carry_the_payloads_digest_and_refer_to_the_first_capture() {
         digest,
         refers_to: refers_to(),
     }
-    .encode_identical(&page, 6)
+    .encode_identical(&page, page.payload.len() as u64, 6)
     .unwrap();
     let unmodified = UnmodifiedCapture {
         url: "http://second.example/".to_owned(),
@@ -285,7 +285,12 @@ fn another_reader_reads_all_kinds() {
         digest: Digest::of(b"hello"),
         refers_to,
     };
-    bytes.extend_from_slice(&revisit.encode_identical(&page, 6).unwrap().0);
+    bytes.extend_from_slice(
+        &revisit
+            .encode_identical(&page, page.payload.len() as u64, 6)
+            .unwrap()
+            .0,
+    );
     std::fs::write(&path, bytes).unwrap();
 
     let reader = warc::WarcReader::from_path_gzip(&path).unwrap();
