@@ -14,7 +14,7 @@
 //! | `http/`, `decode/` | one GET within deadlines and caps; content codings undone while streaming |
 //! | `dns/`, `addresses.rs` | names to addresses, and which of those may be connected to |
 //! | `redirect.rs`, `conditional.rs`, `retry_after.rs` | what response fields mean |
-//! | `robots_cache.rs`, `links.rs`, `pages.rs`, `scope.rs`, `budget.rs`, `pause.rs` | what cycles share (`context.rs`) |
+//! | `robots_cache.rs`, `links.rs`, `pages.rs`, `cluster_pages.rs`, `scope.rs`, `budget.rs`, `pause.rs` | what cycles share (`context.rs`) |
 //! | `config.rs`, `limits.rs`, `metrics.rs` | settings, every bound, counters |
 //!
 //! # Choices
@@ -26,6 +26,7 @@
 mod addresses;
 mod balance;
 mod budget;
+mod cluster_pages;
 mod conditional;
 mod config;
 mod contact;
@@ -65,6 +66,7 @@ mod cases;
 mod testing;
 
 pub use addresses::{AddressError, AddressGate, Reach, reach};
+pub use cluster_pages::ClusterPages;
 pub use config::{ConfigError, FetcherConfig, HttpConfig, Oversize};
 pub use contact::{Contact, ContactTrace};
 pub use context::Parts;

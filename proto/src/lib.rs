@@ -26,9 +26,21 @@ pub mod raft_v1 {
     tonic::include_proto!("raft.v1");
 }
 
+/// `store.v1`: the page store.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used
+)]
+pub mod store_v1 {
+    tonic::include_proto!("store.v1");
+}
+
 /// The descriptor set of every service, for gRPC reflection.
 pub const DESCRIPTOR_SET: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/frontier_descriptor.bin"));
 
-/// Trailer that carries an encoded [`frontier_v1::ErrorDetail`].
+/// Trailer that carries an encoded `ErrorDetail` of the package that was called.
 pub const ERROR_DETAIL_TRAILER: &str = "escapement-error-bin";

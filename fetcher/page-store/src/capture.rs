@@ -81,8 +81,8 @@ impl Truncated {
 }
 
 impl Capture {
-    /// Refuses what cannot be written as a record; payload size is the store's to judge.
-    pub(crate) fn check(&self) -> Result<(), InvalidCapture> {
+    /// Refuses what cannot be written as a record; payload size is the store's to judge. Every put does this by itself.
+    pub fn check(&self) -> Result<(), InvalidCapture> {
         check_url(&self.url)?;
         if !(100..=999).contains(&self.status) {
             return Err(InvalidCapture::Status(self.status));
@@ -99,8 +99,8 @@ impl Capture {
 }
 
 impl UnmodifiedCapture {
-    /// Refuses what cannot be written as a record.
-    pub(crate) fn check(&self) -> Result<(), InvalidCapture> {
+    /// Refuses what cannot be written as a record. Every put does this by itself.
+    pub fn check(&self) -> Result<(), InvalidCapture> {
         check_url(&self.url)?;
         check_headers(&self.headers)
     }
