@@ -51,7 +51,7 @@ mod tests {
     use page_service::{FixedStores, service};
     use page_store::{Digest, PageStore, StoreOptions};
     use tokio::net::TcpListener;
-    use tokio_stream::wrappers::TcpListenerStream;
+    use tonic::transport::server::TcpIncoming;
 
     use super::*;
 
@@ -61,7 +61,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let server = tonic::transport::Server::builder()
             .add_service(service(Arc::clone(&store), store_id))
-            .serve_with_incoming(TcpListenerStream::new(listener));
+            .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)));
         tokio::spawn(server);
         (store, address)
     }

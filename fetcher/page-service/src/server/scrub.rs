@@ -42,13 +42,14 @@ pub(super) fn serve(
     let store = Arc::clone(&shared.store);
     tokio::task::spawn_blocking(move || {
         let report = store.scrub_watched(&mut |report| teller.tell(report));
+        // Before the end is told: whoever heard it may ask for the next one.
+        drop(turn);
         if teller.problems(&report).is_continue() {
             let _ = teller.send(Part::Done(wire::progress_message(
                 &report,
                 teller.total_bytes,
             )));
         }
-        drop(turn);
     });
     Ok(ReceiverStream::new(stream))
 }

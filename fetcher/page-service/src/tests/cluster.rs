@@ -6,7 +6,7 @@ use std::sync::Arc;
 use page_store::{Digest, Outcome, UnmodifiedCapture};
 use parking_lot::Mutex;
 
-use super::support::{Stores, capture, cluster_of, noise, quick, until};
+use super::support::{Stores, capture, cluster_of, noise, patient, until};
 use crate::{ClusterPutError, ClusterStore, Ring, StoreCallError, StoreDirectory};
 
 /// An address where nobody listens.
@@ -279,7 +279,7 @@ async fn a_store_that_moved_or_was_replaced_is_found_by_a_refresh() {
         now: Mutex::new(vec![(1, nobody()), (7, stores.get(2).address())]),
         later: vec![(1, stores.get(1).address()), (2, stores.get(2).address())],
     };
-    let cluster = ClusterStore::with_options(Arc::new(directory), 2, quick());
+    let cluster = ClusterStore::with_options(Arc::new(directory), 2, patient());
     let put = cluster
         .put(capture("http://a.example/", "x"))
         .await

@@ -106,6 +106,8 @@ async fn pass(near: TcpStream, behind: SocketAddr, orders: &Orders) {
     let Ok(far) = TcpStream::connect(behind).await else {
         return;
     };
+    near.set_nodelay(true).unwrap();
+    far.set_nodelay(true).unwrap();
     let (mut near_in, mut near_out) = near.into_split();
     let (mut far_in, mut far_out) = far.into_split();
     let there = async {
