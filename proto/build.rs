@@ -7,6 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "frontier/v1/frontier.proto",
             "raft/v1/nodes.proto",
             "store/v1/store.proto",
+            "raft/v1/raft.proto",
         ],
         ["proto"],
     )?;
