@@ -13,9 +13,14 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
+use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
+use tracing::Instrument;
 
 use crate::errors::overloaded;
-use crate::limits::{GRPC_CALLS, GRPC_STREAMS};
+use crate::limits::{GRPC_CALLS, GRPC_STREAMS, REQUEST_ID_SIZE_BYTES};
+
+/// Metadata under which a caller names its request.
+const REQUEST_ID: &str = "x-request-id";
 
 /// Why a server did not start or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +53,7 @@ pub(crate) fn check_address(
     }
 }
 
-/// Serves a frontier until `stop`; then open calls end and the connections close.
+/// Serves a frontier alone until `stop`; then open calls end and the connections close.
 pub(crate) async fn serve(
     frontier: Arc<dyn Frontier>,
     listener: TcpListener,
@@ -58,33 +63,42 @@ pub(crate) async fn serve(
     check_address(listener.local_addr()?, allow_non_loopback)?;
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<FrontierServer<Skin>>().await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(proto::DESCRIPTOR_SET)
-        .build_v1()
-        .map_err(|error| ServeError::Reflection(error.to_string()))?;
-    let skin = Skin {
-        frontier,
-        calls: Arc::new(Semaphore::new(GRPC_CALLS)),
-    };
-    let service = FrontierServer::new(skin)
-        .max_decoding_message_size(MESSAGE_SIZE_BYTES)
-        .max_encoding_message_size(MESSAGE_SIZE_BYTES);
     Server::builder()
         .max_concurrent_streams(GRPC_STREAMS)
         .initial_stream_window_size(4 << 20)
         .initial_connection_window_size(16 << 20)
         .http2_keepalive_interval(Some(std::time::Duration::from_secs(20)))
         .tcp_nodelay(true)
-        .add_service(service)
+        .add_service(frontier_service(frontier))
         .add_service(health_service)
-        .add_service(reflection)
+        .add_service(reflection_service()?)
         .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
         .await
         .map_err(|error| ServeError::Transport(error.to_string()))
 }
 
+/// `frontier.v1` over a frontier.
+pub(crate) fn frontier_service(frontier: Arc<dyn Frontier>) -> FrontierServer<Skin> {
+    let skin = Skin {
+        frontier,
+        calls: Arc::new(Semaphore::new(GRPC_CALLS)),
+    };
+    FrontierServer::new(skin)
+        .max_decoding_message_size(MESSAGE_SIZE_BYTES)
+        .max_encoding_message_size(MESSAGE_SIZE_BYTES)
+}
+
+/// Reflection over every service of the contract.
+pub(crate) fn reflection_service()
+-> Result<ServerReflectionServer<impl ServerReflection>, ServeError> {
+    tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(proto::DESCRIPTOR_SET)
+        .build_v1()
+        .map_err(|error| ServeError::Reflection(error.to_string()))
+}
+
 /// The service: counts what is under way, and turns errors into statuses with their details.
-struct Skin {
+pub(crate) struct Skin {
     frontier: Arc<dyn Frontier>,
     calls: Arc<Semaphore>,
 }
@@ -99,11 +113,20 @@ impl Skin {
     }
 }
 
+/// Names a call in the log by the id that its caller gave it, so that one page's way can be followed over processes.
+fn call_span<T>(method: &'static str, request: &Request<T>) -> tracing::Span {
+    let id = request.metadata().get(REQUEST_ID).map(|id| id.as_bytes());
+    let id = id.map(|id| String::from_utf8_lossy(&id[..id.len().min(REQUEST_ID_SIZE_BYTES)]));
+    tracing::debug_span!("call", method, request_id = id.as_deref().unwrap_or(""))
+}
+
 /// One call passed on.
 macro_rules! pass_on {
     ($self:ident, $request:ident, $method:ident) => {{
         let _call = $self.enter()?;
-        let result = $self.frontier.$method($request.into_inner()).await;
+        let span = call_span(stringify!($method), &$request);
+        let result = $self.frontier.$method($request.into_inner());
+        let result = result.instrument(span).await;
         result.map(Response::new).map_err(Status::from)
     }};
 }

@@ -1,21 +1,21 @@
 //! The node's descriptor: what the cluster and this directory agreed on when they were made.
 //!
-//! One small file, written once, before any group exists: identity, fingerprint secret, ranges of the shards. What a
-//! later start asks for must be the same, else it is refused: with another suffix list or canonicaliser every URL would
-//! have another owner or another name.
+//! One small file, written before any group exists: identity, fingerprint secret, ranges of the shards. What a later
+//! start asks for must be the same, else it is refused: with another suffix list or canonicaliser every URL would have
+//! another owner or another name.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+mod file;
+
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use raftlog::NodeId;
 use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 
+use crate::cluster::node_number;
 use crate::limits::SHARDS;
-
-const FILE_NAME: &str = "node.toml";
-const VERSION: u32 = 1;
+use file::{FILE_NAME, Stored};
 
 /// Why a directory is not this node's, or its descriptor was not written.
 #[derive(Debug, thiserror::Error)]
@@ -65,34 +65,88 @@ pub struct ShardRange {
 /// What a directory was made with.
 #[derive(Clone, Debug)]
 pub struct Descriptor {
+    /// The replica that the directory belongs to.
+    pub replica: NodeId,
+    /// Random, drawn when the cluster was founded.
+    pub cluster_id: u64,
     /// The secret of the fingerprints.
     pub key: FingerprintKey,
+    /// The nodes that founded the cluster.
+    pub founders: Vec<u32>,
     /// The shards, by first hash.
     pub shards: Vec<ShardRange>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    version: u32,
-    node_id: u64,
-    canonicalizer_version: u32,
-    /// Sixteen hex digits each, for TOML has no unsigned 64-bit numbers.
-    suffix_list_digest: String,
-    fingerprint_secret: String,
-    shards: Vec<StoredRange>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredRange {
-    shard: u64,
-    first: String,
-    last: String,
+    /// Digest of the suffix list.
+    pub suffix_list_digest: u64,
+    /// The version of the canonicaliser.
+    pub canonicalizer_version: u32,
+    /// Enough others have this incarnation on disk: its groups may be opened.
+    pub admitted: bool,
 }
 
 impl Descriptor {
-    /// Reads the directory's descriptor and checks it, or makes and writes one. Blocking.
+    /// A new cluster's, with a secret and an id from the system's generator.
+    ///
+    /// # Errors
+    ///
+    /// Too many shards, or no random bytes.
+    pub fn found(
+        replica: NodeId,
+        founders: Vec<u32>,
+        shards: u64,
+        suffixes: &SuffixList,
+        key: Option<FingerprintKey>,
+    ) -> Result<Self, IdentityError> {
+        if !(1..=SHARDS).contains(&shards) {
+            return Err(IdentityError::ShardCount(shards));
+        }
+        let drawn: [u8; 24] = draw()?;
+        let (secret, id) = drawn.split_at(16);
+        let mut secret_bytes = [0; 16];
+        secret_bytes.copy_from_slice(secret);
+        let cluster_id = id.iter().fold(0, |id, byte| (id << 8) | u64::from(*byte));
+        Ok(Self {
+            replica,
+            // 0 stands for "no cluster yet".
+            cluster_id: cluster_id.max(1),
+            key: key.unwrap_or_else(|| FingerprintKey::from_bytes(secret_bytes)),
+            admitted: founders.len() < 2,
+            founders,
+            shards: equal_ranges(shards),
+            suffix_list_digest: suffixes.digest(),
+            canonicalizer_version: CANONICALIZER_VERSION,
+        })
+    }
+
+    /// Reads a directory's descriptor; `None` if it has none yet. Blocking.
+    ///
+    /// # Errors
+    ///
+    /// It is damaged, or missing where the databases are there.
+    pub fn read(dir: &Path) -> Result<Option<Self>, IdentityError> {
+        if let Some(stored) = Stored::read(dir)? {
+            return stored.into_descriptor(&dir.join(FILE_NAME)).map(Some);
+        }
+        let mut databases = ["log", "state"].map(|part| dir.join(part)).into_iter();
+        match databases.find(|part| part.exists()) {
+            // A new secret would give every URL another name, and all of them would be fetched again.
+            Some(rows) => Err(IdentityError::Damaged {
+                path: dir.join(FILE_NAME),
+                reason: format!("it is missing, but {} is there", rows.display()),
+            }),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes it, whole or not at all. Blocking.
+    ///
+    /// # Errors
+    ///
+    /// The disk refuses.
+    pub fn write(&self, dir: &Path) -> Result<(), IdentityError> {
+        Stored::of(self).write(dir)
+    }
+
+    /// Reads the directory's descriptor and checks it, or makes and writes that of a cluster of one. Blocking.
     ///
     /// `key`: the cluster's secret where it is known; else a new directory draws one from the system's generator.
     ///
@@ -101,7 +155,7 @@ impl Descriptor {
     /// See [`IdentityError`].
     pub fn open(
         dir: &Path,
-        node_id: u64,
+        replica: NodeId,
         suffixes: &SuffixList,
         shards: u64,
         key: Option<FingerprintKey>,
@@ -109,48 +163,66 @@ impl Descriptor {
         if !(1..=SHARDS).contains(&shards) {
             return Err(IdentityError::ShardCount(shards));
         }
-        let path = dir.join(FILE_NAME);
-        match std::fs::read_to_string(&path) {
-            Ok(text) => check(&path, &text, node_id, suffixes, shards, key),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                if let Some(rows) = ["log", "state"]
-                    .map(|part| dir.join(part))
-                    .into_iter()
-                    .find(|part| part.exists())
-                {
-                    // A new secret would give every URL another name, and all of them would be fetched again.
-                    return Err(IdentityError::Damaged {
-                        path,
-                        reason: format!("it is missing, but {} is there", rows.display()),
-                    });
-                }
-                let key = key.map_or_else(draw_key, Ok)?;
-                let made = Self {
-                    key,
-                    shards: equal_ranges(shards),
-                };
-                write(dir, &path, &made.stored(node_id, suffixes))?;
-                Ok(made)
-            }
-            Err(error) => Err(io_error(&path, &error)),
+        if let Some(stored) = Self::read(dir)? {
+            stored.check(replica, suffixes, shards, key)?;
+            return Ok(stored);
         }
+        let founders = vec![node_number(replica)];
+        let made = Self::found(replica, founders, shards, suffixes, key)?;
+        made.write(dir)?;
+        Ok(made)
     }
 
-    fn stored(&self, node_id: u64, suffixes: &SuffixList) -> Stored {
-        let range = |r: &ShardRange| StoredRange {
-            shard: r.shard,
-            first: hex(r.first),
-            last: hex(r.last),
-        };
-        Stored {
-            version: VERSION,
-            node_id,
-            canonicalizer_version: CANONICALIZER_VERSION,
-            suffix_list_digest: hex(suffixes.digest()),
-            fingerprint_secret: format!("{:032x}", u128::from_be_bytes(self.key.to_bytes())),
-            shards: self.shards.iter().map(range).collect(),
+    fn check(
+        &self,
+        replica: NodeId,
+        suffixes: &SuffixList,
+        shards: u64,
+        key: Option<FingerprintKey>,
+    ) -> Result<(), IdentityError> {
+        same("the node id", &self.replica, &replica)?;
+        self.check_identity(suffixes)?;
+        same("the number of shards", &(self.shards.len() as u64), &shards)?;
+        if key.is_some_and(|given| given != self.key) {
+            // Neither secret is shown.
+            return same("the fingerprint secret", &"one secret", &"another");
         }
+        Ok(())
     }
+
+    /// Checks that this program names and places URLs as the directory does.
+    ///
+    /// # Errors
+    ///
+    /// The suffix list or the canonicaliser differs.
+    pub fn check_identity(&self, suffixes: &SuffixList) -> Result<(), IdentityError> {
+        same(
+            "the canonicaliser version",
+            &self.canonicalizer_version,
+            &CANONICALIZER_VERSION,
+        )?;
+        same(
+            "the suffix list digest",
+            &hex(self.suffix_list_digest),
+            &hex(suffixes.digest()),
+        )
+    }
+}
+
+/// Refuses what differs, by its name.
+fn same<T: PartialEq + std::fmt::Display>(
+    what: &'static str,
+    stored: &T,
+    given: &T,
+) -> Result<(), IdentityError> {
+    if stored == given {
+        return Ok(());
+    }
+    Err(IdentityError::Mismatch {
+        what,
+        stored: stored.to_string(),
+        given: given.to_string(),
+    })
 }
 
 /// `count` ranges of equal size that cover the whole hash space.
@@ -174,94 +246,7 @@ pub fn equal_ranges(count: u64) -> Vec<ShardRange> {
         .collect()
 }
 
-fn check(
-    path: &Path,
-    text: &str,
-    node_id: u64,
-    suffixes: &SuffixList,
-    shards: u64,
-    key: Option<FingerprintKey>,
-) -> Result<Descriptor, IdentityError> {
-    let damaged = |reason: String| IdentityError::Damaged {
-        path: path.to_owned(),
-        reason,
-    };
-    let stored: Stored =
-        toml::from_str(text).map_err(|error| damaged(error.message().to_owned()))?;
-    let same = |what, stored: String, given: String| {
-        if stored == given {
-            Ok(())
-        } else {
-            Err(IdentityError::Mismatch {
-                what,
-                stored,
-                given,
-            })
-        }
-    };
-    same(
-        "the layout version",
-        stored.version.to_string(),
-        VERSION.to_string(),
-    )?;
-    same(
-        "the node id",
-        stored.node_id.to_string(),
-        node_id.to_string(),
-    )?;
-    let canonicalizer = stored.canonicalizer_version.to_string();
-    same(
-        "the canonicaliser version",
-        canonicalizer,
-        CANONICALIZER_VERSION.to_string(),
-    )?;
-    same(
-        "the suffix list digest",
-        stored.suffix_list_digest,
-        hex(suffixes.digest()),
-    )?;
-    same(
-        "the number of shards",
-        stored.shards.len().to_string(),
-        shards.to_string(),
-    )?;
-    let secret = u128::from_str_radix(&stored.fingerprint_secret, 16)
-        .map_err(|error| damaged(format!("fingerprint_secret: {error}")))?;
-    let stored_key = FingerprintKey::from_bytes(secret.to_be_bytes());
-    if key.is_some_and(|given| given != stored_key) {
-        // Neither secret is shown.
-        let (stored, given) = ("one secret".to_owned(), "another".to_owned());
-        return Err(IdentityError::Mismatch {
-            what: "the fingerprint secret",
-            stored,
-            given,
-        });
-    }
-    let parse = |text: &str| {
-        u64::from_str_radix(text, 16).map_err(|error| damaged(format!("shards: {error}")))
-    };
-    let ranges: Vec<ShardRange> = stored
-        .shards
-        .iter()
-        .map(|r| {
-            Ok(ShardRange {
-                shard: r.shard,
-                first: parse(&r.first)?,
-                last: parse(&r.last)?,
-            })
-        })
-        .collect::<Result<_, IdentityError>>()?;
-    if ranges.iter().any(|r| r.shard == 0 || r.last < r.first)
-        || ranges.windows(2).any(|w| w[0].last >= w[1].first)
-    {
-        return Err(damaged("the ranges of the shards make no sense".to_owned()));
-    }
-    Ok(Descriptor {
-        key: stored_key,
-        shards: ranges,
-    })
-}
-
+/// Sixteen digits, for TOML has no unsigned 64-bit numbers.
 fn hex(value: u64) -> String {
     format!("{value:016x}")
 }
@@ -273,37 +258,13 @@ fn io_error(path: &Path, error: &std::io::Error) -> IdentityError {
     }
 }
 
-fn draw_key() -> Result<FingerprintKey, IdentityError> {
+fn draw<const N: usize>() -> Result<[u8; N], IdentityError> {
     let path = Path::new("/dev/urandom");
-    let mut bytes = [0; 16];
+    let mut bytes = [0; N];
     File::open(path)
         .and_then(|mut file| file.read_exact(&mut bytes))
         .map_err(|error| io_error(path, &error))?;
-    Ok(FingerprintKey::from_bytes(bytes))
-}
-
-/// Whole or not at all: a temporary file, its fsync, its rename, the directory's fsync. Readable by its owner only.
-fn write(dir: &Path, path: &Path, stored: &Stored) -> Result<(), IdentityError> {
-    let text = toml::to_string(stored).map_err(|error| IdentityError::Damaged {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })?;
-    let temporary = path.with_extension("tmp");
-    let write_all = || {
-        std::fs::create_dir_all(dir)?;
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)?;
-        File::open(dir)?.sync_all()
-    };
-    write_all().map_err(|error: std::io::Error| io_error(path, &error))
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -362,7 +323,7 @@ mod tests {
         );
         assert!(words(1, &suffixes, 3, Some(FingerprintKey::ZERO)).contains("fingerprint secret"));
         assert!(words(1, &suffixes, 0, None).contains("shards is 0"));
-        std::fs::write(dir.path().join(FILE_NAME), "version = 1\nnonsense = 2\n").unwrap();
+        std::fs::write(dir.path().join(FILE_NAME), "version = 2\nnonsense = 2\n").unwrap();
         assert!(words(1, &suffixes, 3, None).contains("nonsense"));
     }
 }

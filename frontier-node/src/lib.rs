@@ -8,7 +8,8 @@
 //!
 //! | part | concept |
 //! |---|---|
-//! | `node`, `options`, `config` | a node, what it is opened with, its file |
+//! | `node`, `options` | a node, what it is opened with |
+//! | `process` | the program: settings, servers, clean stop |
 //! | `identity` | what a directory was made with; mismatches are refused |
 //! | `service` | the calls of `frontier.v1` in this process |
 //! | `convert` | between the wire and the machine, with every check of what arrives |
@@ -24,7 +25,6 @@
 
 mod clock;
 pub mod cluster;
-mod config;
 mod convert;
 mod errors;
 mod grpc;
@@ -37,6 +37,7 @@ mod metrics;
 mod node;
 mod options;
 mod outbox;
+pub mod process;
 mod service;
 mod shard;
 mod state;
@@ -45,9 +46,8 @@ mod tests;
 mod work;
 
 pub use clock::{Clocks, SystemClocks};
-pub use config::{Config, ConfigError};
 pub use grpc::ServeError;
-pub use identity::{IdentityError, ShardRange, equal_ranges};
+pub use identity::{Descriptor, IdentityError, ShardRange, equal_ranges};
 pub use known::FilterError;
 pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};

@@ -64,3 +64,23 @@ pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;
 pub const LISTING_ROWS: usize = 1_024;
 /// Largest number of a node: it shares a 32-bit store id with the count of disks that the node lost.
 pub const NODE_NUMBER: u64 = 65_535;
+/// How long one hello may take, ms.
+pub const HELLO_TIMEOUT_MS: u64 = 1_000;
+/// How long one request for a replica's place may take, ms.
+pub const REPLACE_TIMEOUT_MS: u64 = 10_000;
+/// Pause between rounds of hellos while a node is not a member yet, ms.
+pub const BOOTSTRAP_PAUSE_MS: u64 = 200;
+/// Pause between hellos of members, ms.
+pub const GOSSIP_INTERVAL_MS: u64 = 1_000;
+/// Pause between requests for a replica's place, ms.
+pub const REJOIN_PAUSE_MS: u64 = 500;
+/// After so much the next candidate takes over from a dead leader, ms.
+pub const TAKEOVER_STEP_MS: u64 = 150;
+/// How long a stopping node tries to hand its leaderships over, ms.
+pub const HAND_OVER_MS: u64 = 2_000;
+/// How long the server of the handshake may take to end, ms.
+pub const HANDSHAKE_STOP_MS: u64 = 500;
+/// How long a voter that was asked to take over may take, ms.
+pub const HAND_OVER_RETRY_MS: u64 = 300;
+/// Bytes of a request's id in the log.
+pub const REQUEST_ID_SIZE_BYTES: usize = 64;

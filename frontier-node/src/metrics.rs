@@ -33,6 +33,7 @@ pub struct Metrics {
     entry_bytes: Counter,
     pub(crate) ticks: Counter,
     pub(crate) overloads: Counter,
+    pub(crate) elections: Counter,
     pub(crate) outbox_delivered: Counter,
     pub(crate) outbox_deferred: Counter,
     /// Of shards, by name and shard; set when they are read.
@@ -59,7 +60,8 @@ impl Default for Metrics {
         let (released, undelivered_refused) = (Counter::default(), Counter::default());
         let (entries, commands, entry_bytes) =
             (Counter::default(), Counter::default(), Counter::default());
-        let (ticks, overloads) = (Counter::default(), Counter::default());
+        let (ticks, overloads, elections) =
+            (Counter::default(), Counter::default(), Counter::default());
         let (outbox_delivered, outbox_deferred) = (Counter::default(), Counter::default());
         let (shards, log, node) = (Family::default(), Family::default(), Family::default());
         registered!(
@@ -121,6 +123,11 @@ impl Default for Metrics {
                 "Calls refused because too much waited"
             ),
             (
+                elections,
+                "elections_won",
+                "Leaderships that this node took up"
+            ),
+            (
                 outbox_delivered,
                 "outbox_delivered",
                 "Outbox rows that reached their owner"
@@ -152,6 +159,7 @@ impl Default for Metrics {
             entry_bytes,
             ticks,
             overloads,
+            elections,
             outbox_delivered,
             outbox_deferred,
             shards,

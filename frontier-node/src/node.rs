@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use client::{Frontier, Peer, Router, RouterError, RouterOptions};
+use parking_lot::RwLock;
 use proto::frontier_v1 as pb;
-use raftlog::{Engine, GroupError, OpenError};
+use raftlog::{Engine, Group, GroupError, NodeId, OpenError};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +19,7 @@ use crate::grpc::{self, ServeError};
 use crate::http::{self, Pages};
 use crate::identity::{Descriptor, IdentityError};
 use crate::known::{FilterError, KnownFilter};
-use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
+use crate::limits::{BLOCKING_READS, HAND_OVER_RETRY_MS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
 use crate::outbox::OutboxTask;
@@ -51,6 +52,7 @@ pub enum NodeError {
 
 /// A node: all its shards over one log.
 pub struct FrontierNode {
+    replica: NodeId,
     shared: Arc<NodeShared>,
     engine: Arc<Engine>,
     router: Arc<Router>,
@@ -102,6 +104,7 @@ impl FrontierNode {
         let metrics = Arc::new(Metrics::default());
         let stop = CancellationToken::new();
         let context = ShardContext {
+            replica: node_id,
             clocks,
             filter: Arc::new(filter),
             metrics: Arc::clone(&metrics),
@@ -140,8 +143,10 @@ impl FrontierNode {
         let gauges = Arc::new(Gauges {
             shared: Arc::clone(&shared),
             engine: Arc::clone(&engine),
+            more: RwLock::default(),
         });
         let node = Self {
+            replica: node_id,
             shared,
             engine,
             router,
@@ -170,6 +175,11 @@ impl FrontierNode {
         Arc::clone(&self.router)
     }
 
+    /// Adds figures of what runs beside the frontier to the node's metrics.
+    pub fn add_figures(&self, figures: Figures) {
+        self.gauges.more.write().push(figures);
+    }
+
     /// The node's counters.
     pub fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.shared.context.metrics)
@@ -181,6 +191,22 @@ impl FrontierNode {
             .shards
             .keys()
             .all(|shard| self.shared.context.filter.is_valid(*shard))
+    }
+
+    /// The groups of all shards.
+    pub fn groups(&self) -> Vec<Group> {
+        let shards = self.shared.shards.values();
+        shards.map(|shard| shard.group().clone()).collect()
+    }
+
+    /// Hands every leadership to the voter that has most, so that a stop costs no election timeout; waits at most
+    /// `longest`.
+    pub async fn hand_over(&self, longest: Duration) {
+        let led = self.groups().into_iter().filter(|g| g.status().is_leader);
+        let all = futures::future::join_all(led.map(|group| hand_over_group(group, self.replica)));
+        if tokio::time::timeout(longest, all).await.is_err() {
+            tracing::info!("not every leadership was handed over in time");
+        }
     }
 
     /// Waits until every shard of this node is led by it and has proven so, at most `longest`. True when it is.
@@ -235,7 +261,7 @@ impl FrontierNode {
     }
 
     /// Stops all tasks, flushes and closes the databases. What was acknowledged is durable with or without it.
-    pub async fn close(self) {
+    pub async fn close(&self) {
         self.stop.cancel();
         if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS), self.engine.close())
             .await
@@ -270,6 +296,20 @@ impl Drop for FrontierNode {
 pub(crate) struct Gauges {
     shared: Arc<NodeShared>,
     engine: Arc<Engine>,
+    more: RwLock<Vec<Figures>>,
+}
+
+/// Figures of what runs beside the frontier in the same process, by name.
+pub type Figures = Box<dyn Fn() -> Vec<(&'static str, u64)> + Send + Sync>;
+
+/// How many entries the slowest voter lacks, as its leader knows.
+fn slowest_lag(group: &Group, last_log_index: u64) -> u64 {
+    let progress = group.progress().into_values();
+    let slowest = progress
+        .filter(|p| p.is_voter)
+        .map(|p| p.matched_index)
+        .min();
+    slowest.map_or(0, |matched| last_log_index.saturating_sub(matched))
 }
 
 impl Gauges {
@@ -277,6 +317,11 @@ impl Gauges {
     pub(crate) async fn refresh(&self) -> String {
         let metrics = &self.shared.context.metrics;
         metrics.log(&self.engine.metrics());
+        for figures in self.more.read().iter() {
+            for (name, value) in figures() {
+                metrics.node(name, value);
+            }
+        }
         metrics.node(
             "filter_size_bytes",
             self.shared.context.filter.size_bytes() as u64,
@@ -285,6 +330,20 @@ impl Gauges {
             let group = shard.group().status();
             metrics.shard(*id, "leader", group.is_leader.into());
             metrics.shard(*id, "applied_index", group.applied_index);
+            metrics.shard(
+                *id,
+                "apply_lag_entries",
+                group.committed_index.saturating_sub(group.applied_index),
+            );
+            metrics.shard(*id, "term", group.term);
+            metrics.shard(*id, "voters", group.voters.len() as u64);
+            if group.is_leader {
+                metrics.shard(
+                    *id,
+                    "slowest_voter_lag_entries",
+                    slowest_lag(shard.group(), group.last_log_index),
+                );
+            }
             metrics.shard(*id, "log_size_bytes", group.log_size_bytes);
             metrics.shard(*id, "parked_polls", shard.parking().len() as u64);
             metrics.shard(
@@ -318,6 +377,28 @@ impl Gauges {
                 .for_each(|(name, value)| metrics.shard(*id, name, value));
         }
         metrics.text()
+    }
+}
+
+/// Asks the furthest other voter to take over until somebody else leads. A group of one keeps its leader.
+async fn hand_over_group(group: Group, me: NodeId) {
+    let mut leadership = group.leadership();
+    loop {
+        let progress = group.progress().into_iter();
+        let furthest = progress
+            .filter(|(replica, progress)| *replica != me && progress.is_voter)
+            .max_by_key(|(_, progress)| progress.matched_index);
+        let Some((target, _)) = furthest else { return };
+        if let Err(error) = group.transfer_leader(target).await {
+            tracing::debug!(shard = group.group_id(), target, %error, "not handed over yet");
+        }
+        let lost = leadership.wait_for(|now| !now.is_leader);
+        if tokio::time::timeout(Duration::from_millis(HAND_OVER_RETRY_MS), lost)
+            .await
+            .is_ok()
+        {
+            return;
+        }
     }
 }
 

@@ -17,12 +17,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "machine",
             "raftlog",
+            "raft-net",
             "proto",
             "urlkey",
             "client",
             "page-store",
             "page-service",
-            "machine", "raftlog", "raft-net", "proto", "urlkey", "client",
         ],
     ),
     ("raft-net", &["proto", "raftlog"]),

@@ -4,9 +4,38 @@
 //! |---|---|
 //! | `replica_id` | node numbers, incarnations and the ids made of them |
 //! | `address_book` | where replicas are, kept on disk |
+//! | `member` | who this node is, and what it knows of the cluster |
+//! | `greeter` | calls of other nodes |
+//! | `bootstrap` | an empty directory founds a cluster, or comes back to one under the next incarnation |
+//! | `nodes_service` | what other nodes ask |
+//! | `gossip` | addresses and incarnations, told every second |
+//! | `rejoin` | a new incarnation takes the place of the one before, shard by shard |
+//! | `replace` | the leader's part of that |
+//! | `takeover` | the leader's process is dead: a chosen follower does not wait |
+//! | `agreed_wall` | the median of the replicas' wall clocks |
 
 mod address_book;
+mod agreed_wall;
+mod bootstrap;
+mod gossip;
+mod greeter;
+mod member;
+mod nodes_service;
+mod rejoin;
+mod replace;
 mod replica_id;
+mod takeover;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;
 
 pub use address_book::{AddressBook, BookError, NodeEntry};
+pub use agreed_wall::{AgreedWall, SampledWall};
+pub use bootstrap::{BootstrapError, bootstrap};
+pub use gossip::{GossipEnd, gossip};
+pub use greeter::Greeter;
+pub use member::Member;
+pub use nodes_service::NodesService;
+pub use rejoin::rejoin;
 pub use replica_id::{incarnation, node_number, replica_id, store_id};
+pub use takeover::take_over;

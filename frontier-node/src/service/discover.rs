@@ -56,15 +56,9 @@ impl LocalFrontier {
             dropped_in_term,
         } = prepared;
         let now_ms = if items.is_empty() {
-            if !self.node.context.is_off(Rule::KnownNeedsProof) {
-                shard.confirm().await?;
-            }
-            if dropped_in_term.is_some_and(|term| {
-                shard
-                    .leadership()
-                    .token()
-                    .is_none_or(|now| now.term() != term)
-            }) {
+            let is_proven = self.node.context.is_off(Rule::KnownNeedsProof)
+                || proves(shard.confirm().await?, dropped_in_term);
+            if !is_proven {
                 return Err(unavailable("leadership changed meanwhile"));
             }
             0
@@ -87,6 +81,11 @@ impl LocalFrontier {
         self.node.context.metrics.discovered(&results);
         Ok(pb::DiscoverResponse { results, now_ms })
     }
+}
+
+/// Whether a proof in one term vouches for rows that were read in another.
+fn proves(proven_in_term: u64, dropped_in_term: Option<u64>) -> bool {
+    dropped_in_term.is_none_or(|term| term == proven_in_term)
 }
 
 /// The machine answered another command than was asked: never, unless versions are mixed.

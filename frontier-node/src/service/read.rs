@@ -181,12 +181,7 @@ fn term_for(shard: &Shard, local: bool) -> Result<Option<u64>, CallError> {
 /// Proof that the leadership of `term` held when the rows were read.
 async fn prove(shard: &Shard, term: Option<u64>) -> Result<(), CallError> {
     let Some(term) = term else { return Ok(()) };
-    shard.confirm().await?;
-    if shard
-        .leadership()
-        .token()
-        .is_some_and(|token| token.term() == term)
-    {
+    if shard.confirm().await? == term {
         return Ok(());
     }
     Err(unavailable("leadership changed meanwhile"))

@@ -33,6 +33,7 @@ use crate::work::Work;
 /// What all shards of a node share.
 #[derive(Clone)]
 pub(crate) struct ShardContext {
+    pub(crate) replica: NodeId,
     /// Founding replicas of every shard.
     pub(crate) voters: Arc<BTreeSet<NodeId>>,
     pub(crate) clocks: Arc<dyn Clocks>,
@@ -91,7 +92,11 @@ impl Shard {
             members: (*context.voters).clone(),
             initial_rows: initial_rows(&range),
         };
-        engine.create_group(config).await?;
+        if context.voters.contains(&context.replica) {
+            engine.create_group(config).await?;
+        } else {
+            engine.create_replica(range.shard).await?;
+        }
         let parts = ShardParts {
             shard: range.shard,
             db: engine.state(),
@@ -245,12 +250,12 @@ impl Shard {
         }
     }
 
-    /// Proves leadership after a read; calls at the same moment share a round. Returns the applied index.
+    /// Proves leadership after a read; calls at the same moment share a round. Returns the term in which it was held.
     pub(crate) async fn confirm(&self) -> Result<u64, CallError> {
         let limit = Duration::from_millis(COMMIT_TIMEOUT_MS);
         match tokio::time::timeout(limit, self.shared.group.confirm_leadership()).await {
             Ok(result) => result
-                .map(|confirmed| confirmed.applied_index)
+                .map(|confirmed| confirmed.term)
                 .map_err(|error| self.shared.context.hints.read_error(&error)),
             Err(_) => Err(unavailable("no proof of leadership in time")),
         }

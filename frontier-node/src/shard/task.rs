@@ -117,6 +117,7 @@ impl Task {
         let leading = Leading { token, clock };
         self.leading = Some(leading);
         *self.shared.leading.write() = Some(leading);
+        self.shared.context.metrics.elections.inc();
         tracing::info!(
             shard = self.shared.parts.shard,
             term = token.term(),

@@ -1,0 +1,86 @@
+//! Calls of other nodes: short, with a deadline, each connection kept.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use pb::nodes_client::NodesClient;
+use proto::raft_v1 as pb;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
+
+use crate::limits::{HELLO_TIMEOUT_MS, REPLACE_TIMEOUT_MS};
+
+/// Clients of the `Nodes` service, by address.
+#[derive(Default)]
+pub struct Greeter {
+    clients: Mutex<HashMap<String, NodesClient<Channel>>>,
+}
+
+impl Greeter {
+    fn client(&self, address: &str) -> Result<NodesClient<Channel>, Status> {
+        let mut clients = self.clients.lock();
+        if let Some(client) = clients.get(address) {
+            return Ok(client.clone());
+        }
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))
+            .map_err(|error| Status::invalid_argument(format!("{address}: {error}")))?
+            .connect_timeout(Duration::from_millis(HELLO_TIMEOUT_MS))
+            .tcp_nodelay(true);
+        let client = NodesClient::new(endpoint.connect_lazy());
+        clients.insert(address.to_owned(), client.clone());
+        Ok(client)
+    }
+
+    /// Says hello.
+    ///
+    /// # Errors
+    ///
+    /// Not reached in time, or refused: then with the reason.
+    pub async fn hello(
+        &self,
+        address: &str,
+        caller: pb::Introduction,
+    ) -> Result<pb::HelloResponse, Status> {
+        let mut client = self.client(address)?;
+        let request = pb::HelloRequest {
+            caller: Some(caller),
+        };
+        let call = client.hello(timed(request, HELLO_TIMEOUT_MS));
+        in_time(address, HELLO_TIMEOUT_MS, call).await
+    }
+
+    /// Asks for a replica's place.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn replace(
+        &self,
+        address: &str,
+        request: pb::ReplaceRequest,
+    ) -> Result<pb::ReplaceResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.replace(timed(request, REPLACE_TIMEOUT_MS));
+        in_time(address, REPLACE_TIMEOUT_MS, call).await
+    }
+}
+
+fn timed<T>(message: T, timeout_ms: u64) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(Duration::from_millis(timeout_ms));
+    request
+}
+
+async fn in_time<T>(
+    address: &str,
+    timeout_ms: u64,
+    call: impl Future<Output = Result<tonic::Response<T>, Status>>,
+) -> Result<T, Status> {
+    match tokio::time::timeout(Duration::from_millis(timeout_ms), call).await {
+        Ok(answer) => answer.map(tonic::Response::into_inner),
+        Err(_) => Err(Status::deadline_exceeded(format!(
+            "no answer from {address} in {timeout_ms} ms"
+        ))),
+    }
+}

@@ -1,0 +1,69 @@
+//! The leader's process is dead: a chosen follower takes over at once, the next one a moment later.
+//!
+//! Nobody listens any more where the leader was, so there is nothing to wait for. Safe whatever is wrong about that: it
+//! only starts an election, and Raft decides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use raftlog::{Group, NodeId};
+use tokio::sync::broadcast;
+
+use crate::limits::TAKEOVER_STEP_MS;
+use crate::node::FrontierNode;
+
+/// Starts elections in the groups that a refused replica led, until the sender is gone.
+pub async fn take_over(
+    node: Arc<FrontierNode>,
+    me: NodeId,
+    mut refused: broadcast::Receiver<NodeId>,
+) {
+    loop {
+        let dead = match refused.recv().await {
+            Ok(dead) => dead,
+            Err(broadcast::error::RecvError::Lagged(_)) => continue,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        for group in node.groups() {
+            if group.leadership().borrow().leader == Some(dead) {
+                tokio::spawn(elect_in_turn(group, me, dead));
+            }
+        }
+    }
+}
+
+/// Waits for this replica's turn, then stands for election unless somebody else leads by then.
+async fn elect_in_turn(group: Group, me: NodeId, dead: NodeId) {
+    let mut leadership = group.leadership();
+    let term = leadership.borrow().term;
+    let Some(turn) = turn_of(&group, me, dead) else {
+        return;
+    };
+    let wait = Duration::from_millis(TAKEOVER_STEP_MS * turn);
+    let overtaken = leadership.wait_for(|now| now.term > term || now.leader != Some(dead));
+    if tokio::time::timeout(wait, overtaken).await.is_ok() && turn > 0 {
+        return;
+    }
+    let group_id = group.group_id();
+    tracing::info!(
+        shard = group_id,
+        dead,
+        "the leader's process is dead: standing for election"
+    );
+    if let Err(error) = group.trigger_election().await {
+        tracing::debug!(shard = group_id, %error, "could not stand for election");
+    }
+}
+
+/// Place in the order of candidates, another one for each group so that one node does not take all; `None`: no voter.
+fn turn_of(group: &Group, me: NodeId, dead: NodeId) -> Option<u64> {
+    let voters: Vec<NodeId> = group
+        .status()
+        .voters
+        .into_iter()
+        .filter(|v| *v != dead)
+        .collect();
+    let count = voters.len() as u64;
+    let place = voters.iter().position(|voter| *voter == me)? as u64;
+    Some((place + group.group_id()) % count.max(1))
+}

@@ -1,0 +1,239 @@
+//! Founding, coming back, and being refused, over real servers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use proto::raft_v1::nodes_server::NodesServer;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::TcpListenerStream;
+use urlkey::SuffixList;
+
+use super::*;
+use crate::identity::Descriptor;
+
+/// Directories and addresses of some nodes.
+struct Places {
+    dirs: BTreeMap<u32, TempDir>,
+    addresses: Vec<(u32, String)>,
+}
+
+/// A node that answers, with its directory open.
+struct Up {
+    member: Arc<Member>,
+    server: JoinHandle<()>,
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Places {
+    async fn new(nodes: u32) -> Self {
+        let mut addresses = Vec::new();
+        for node in 1..=nodes {
+            // Bound and closed again: the port is free for a moment, which is all that a test needs.
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            addresses.push((node, listener.local_addr().unwrap().to_string()));
+        }
+        let dirs = (1..=nodes).map(|node| (node, tempfile::tempdir().unwrap()));
+        Self {
+            dirs: dirs.collect(),
+            addresses,
+        }
+    }
+
+    fn dir(&self, node: u32) -> PathBuf {
+        self.dirs[&node].path().to_owned()
+    }
+
+    async fn start(&self, node: u32) -> Up {
+        self.start_with(node, self.dir(node), 4).await
+    }
+
+    async fn start_with(&self, node: u32, dir: PathBuf, shards: u64) -> Up {
+        let (_, address) = self.addresses[node as usize - 1].clone();
+        let member = Arc::new(Member {
+            book: Arc::new(AddressBook::open(&dir).unwrap()),
+            descriptor: RwLock::new(Descriptor::read(&dir).unwrap()),
+            dir,
+            node,
+            address: address.clone(),
+            has_store: true,
+            founders: self.addresses.clone(),
+            shards,
+            suffixes: SuffixList::shipped(),
+        });
+        let listener = bind(&address).await;
+        let service = NodesService::new(Arc::clone(&member), Arc::new(OnceLock::new()));
+        let server = tokio::spawn(async move {
+            tonic::transport::Server::builder()
+                .add_service(NodesServer::new(service))
+                .serve_with_incoming(TcpListenerStream::new(listener))
+                .await
+                .unwrap();
+        });
+        Up { member, server }
+    }
+
+    fn wipe(&mut self, node: u32) -> TempDir {
+        let empty = tempfile::tempdir().unwrap();
+        self.dirs.insert(node, empty).unwrap()
+    }
+}
+
+/// The port of a server that just ended may be busy for a moment.
+async fn bind(address: &str) -> TcpListener {
+    for _ in 0..200 {
+        if let Ok(listener) = TcpListener::bind(address).await {
+            return listener;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{address} stays busy");
+}
+
+async fn joined(up: &Up) -> Result<Descriptor, BootstrapError> {
+    let greeter = Greeter::default();
+    tokio::time::timeout(Duration::from_secs(30), bootstrap(&up.member, &greeter))
+        .await
+        .expect("no decision")
+}
+
+/// Whether it is still undecided after some rounds.
+async fn waits(up: &Up) -> bool {
+    let greeter = Greeter::default();
+    tokio::time::timeout(Duration::from_millis(900), bootstrap(&up.member, &greeter))
+        .await
+        .is_err()
+}
+
+async fn founded(places: &Places) -> Vec<Up> {
+    let ups = [
+        places.start(1).await,
+        places.start(2).await,
+        places.start(3).await,
+    ];
+    for descriptor in futures::future::join_all(ups.iter().map(joined)).await {
+        descriptor.unwrap();
+    }
+    ups.into()
+}
+
+#[tokio::test]
+async fn three_empty_directories_found_one_cluster() {
+    let places = Places::new(3).await;
+    let first = places.start(1).await;
+    assert!(waits(&first).await, "the others are not there yet");
+    let others = [places.start(2).await, places.start(3).await];
+    let (a, b, c) = tokio::join!(joined(&first), joined(&others[0]), joined(&others[1]));
+    let (a, b, c) = (a.unwrap(), b.unwrap(), c.unwrap());
+    assert_eq!((a.replica, b.replica, c.replica), (1, 2, 3));
+    assert!(a.cluster_id == b.cluster_id && b.cluster_id == c.cluster_id && a.cluster_id != 0);
+    assert!(a.key == b.key && b.key == c.key);
+    assert_eq!((&a.shards, &a.founders), (&c.shards, &vec![1, 2, 3]));
+    // A later start asks nobody.
+    drop(others);
+    let again = places.start_with(2, places.dir(2), 4).await;
+    assert_eq!(joined(&again).await.unwrap().replica, 2);
+}
+
+/// case L17
+#[tokio::test]
+async fn an_empty_disk_comes_back_under_the_next_incarnation() {
+    let mut places = Places::new(3).await;
+    let mut ups = founded(&places).await;
+    drop(ups.remove(1));
+    let lost = places.wipe(2);
+    let back = places.start(2).await;
+    let descriptor = joined(&back).await.unwrap();
+    assert_eq!(descriptor.replica, replica_id(2, 1));
+    assert_eq!(
+        ups[0].member.recorded(2),
+        Some(1),
+        "on other disks before it is used"
+    );
+    // It loses that disk too.
+    drop(back);
+    places.wipe(2);
+    let back = places.start(2).await;
+    assert_eq!(joined(&back).await.unwrap().replica, replica_id(2, 2));
+    // The first disk is found again: its place is taken.
+    drop(back);
+    let old = places.start_with(2, lost.path().to_owned(), 4).await;
+    assert_eq!(joined(&old).await.unwrap().replica, 2);
+    let end = gossip(Arc::clone(&old.member), Arc::new(Greeter::default()));
+    let end = tokio::time::timeout(Duration::from_secs(20), end)
+        .await
+        .unwrap();
+    assert_eq!(end, GossipEnd::Replaced { node: 2, newest: 2 });
+}
+
+#[tokio::test]
+async fn too_few_members_do_not_tell_which_incarnations_were_used() {
+    let mut places = Places::new(3).await;
+    let mut ups = founded(&places).await;
+    drop(ups.remove(0));
+    places.wipe(1);
+    drop(ups.remove(1));
+    let back = places.start(1).await;
+    assert!(
+        waits(&back).await,
+        "one of two others may not know the newest"
+    );
+    let _third = places.start(3).await;
+    assert_eq!(joined(&back).await.unwrap().replica, replica_id(1, 1));
+}
+
+/// A founder whose disk is lost before it ever took part is still the founder.
+#[tokio::test]
+async fn a_crash_while_founding_costs_no_incarnation() {
+    let mut places = Places::new(3).await;
+    let (first, second) = (places.start(1).await, places.start(2).await);
+    let third = places.start(3).await;
+    // The first one founds; the third adopts nothing.
+    let greeter = Greeter::default();
+    tokio::select! {
+        _ = bootstrap(&first.member, &greeter) => panic!("admitted before the others know it"),
+        () = async { while first.member.descriptor().is_none() { tokio::time::sleep(Duration::from_millis(10)).await } } => {}
+    }
+    drop(third);
+    places.wipe(3);
+    let third = places.start(3).await;
+    let (a, b, c) = tokio::join!(joined(&first), joined(&second), joined(&third));
+    assert_eq!(
+        (a.unwrap().replica, b.unwrap().replica, c.unwrap().replica),
+        (1, 2, 3)
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_belong_together_is_refused_with_the_reason() {
+    let places = Places::new(3).await;
+    let ups = founded(&places).await;
+    let refusal = |result: Result<Descriptor, BootstrapError>| result.unwrap_err().to_string();
+    // Another cluster's directory at a known place.
+    let strangers = Places::new(1).await;
+    let alone = strangers.start(1).await;
+    let own = joined(&alone).await.unwrap();
+    assert!(own.admitted);
+    let answer = Greeter::default()
+        .hello(&places.addresses[0].1, alone.member.introduction())
+        .await
+        .unwrap_err();
+    assert!(answer.message().contains("is of cluster"), "{answer}");
+    // A founding with another number of shards.
+    drop(ups);
+    let fresh = Places::new(2).await;
+    let one = fresh.start_with(1, fresh.dir(1), 4).await;
+    let two = fresh.start_with(2, fresh.dir(2), 5).await;
+    let (a, b) = tokio::join!(joined(&one), joined(&two));
+    let words = [refusal(a), refusal(b)];
+    assert!(words.iter().all(|w| w.contains("shards")), "{words:?}");
+}

@@ -1,0 +1,7 @@
+//! The program `frontier-node`: see `frontier_node::process`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    frontier_node::process::main()
+}

@@ -1,0 +1,297 @@
+//! Flags, environment and configuration file. A flag wins over the environment, that over the file.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use serde::Deserialize;
+
+use crate::limits::{CONFIG_SIZE_BYTES, NODE_NUMBER};
+
+/// Why settings were refused.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A file could not be read.
+    #[error("{path}: {reason}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A key is unknown or has the wrong kind of value; the text names it and its line.
+    #[error("{path}: {reason}")]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A value is missing or out of bounds.
+    #[error("{name}: {reason}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// One node of an Escapement cluster: holds replicas of frontier shards, and pages.
+///
+/// Every setting but --config may also stand in the file, with underscores.
+#[derive(Clone, Debug, Default, Parser, Deserialize)]
+#[command(name = "frontier-node", version)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// A TOML file of settings.
+    #[arg(long, env = "ESCAPEMENT_CONFIG")]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+    /// Number of this node, 1 to 65535.
+    #[arg(long, env = "ESCAPEMENT_NODE")]
+    pub node: Option<u32>,
+    /// The node's directory. An empty one founds a cluster, or comes back to one.
+    #[arg(long, env = "ESCAPEMENT_DIR")]
+    pub dir: Option<PathBuf>,
+    /// Where gRPC listens.
+    #[arg(long, env = "ESCAPEMENT_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// Where metrics and the status page are.
+    #[arg(long, env = "ESCAPEMENT_HTTP_LISTEN")]
+    pub http_listen: Option<SocketAddr>,
+    /// A founding node as NUMBER=HOST:PORT; once for each, this one included. None: a cluster of one.
+    #[arg(long = "peer", env = "ESCAPEMENT_PEERS", value_delimiter = ',')]
+    #[serde(rename = "peers")]
+    pub peers: Vec<String>,
+    /// Shards of a new cluster.
+    #[arg(long, env = "ESCAPEMENT_SHARDS")]
+    pub shards: Option<u64>,
+    /// URLs that the node will remember: sizes its filter, 10 bits each.
+    #[arg(long, env = "ESCAPEMENT_EXPECTED_URLS")]
+    pub expected_urls: Option<u64>,
+    /// Keep no pages.
+    #[arg(long)]
+    pub no_store: bool,
+    /// Listen beyond loopback: there is no authentication yet.
+    #[arg(long)]
+    pub allow_non_loopback: bool,
+    /// A suffix list instead of the shipped one. The same on all nodes and fetchers.
+    #[arg(long, env = "ESCAPEMENT_SUFFIX_LIST")]
+    pub suffix_list: Option<PathBuf>,
+    /// Block cache of the state database, bytes.
+    #[arg(long, env = "ESCAPEMENT_BLOCK_CACHE_SIZE_BYTES")]
+    pub block_cache_size_bytes: Option<usize>,
+    /// Space to keep free on the device, bytes.
+    #[arg(long, env = "ESCAPEMENT_MIN_FREE_BYTES")]
+    pub min_free_bytes: Option<u64>,
+    /// For drills: the wall clock is wrong by so much, ms.
+    #[arg(long, allow_negative_numbers = true, hide = true)]
+    #[serde(skip)]
+    pub test_wall_offset: Option<i64>,
+    /// For drills: the monotonic clock runs fast by so many parts per million.
+    #[arg(long, allow_negative_numbers = true, hide = true)]
+    #[serde(skip)]
+    pub test_clock_rate: Option<i64>,
+}
+
+impl Settings {
+    /// Fills in what only the file says, and checks everything.
+    ///
+    /// # Errors
+    ///
+    /// See [`SettingsError`].
+    pub fn complete(self) -> Result<Self, SettingsError> {
+        let settings = match &self.config {
+            Some(path) => {
+                let file = read(path)?;
+                self.or(file)
+            }
+            None => self,
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn or(self, file: Self) -> Self {
+        Self {
+            config: self.config,
+            node: self.node.or(file.node),
+            dir: self.dir.or(file.dir),
+            listen: self.listen.or(file.listen),
+            http_listen: self.http_listen.or(file.http_listen),
+            peers: if self.peers.is_empty() {
+                file.peers
+            } else {
+                self.peers
+            },
+            shards: self.shards.or(file.shards),
+            expected_urls: self.expected_urls.or(file.expected_urls),
+            no_store: self.no_store || file.no_store,
+            allow_non_loopback: self.allow_non_loopback || file.allow_non_loopback,
+            suffix_list: self.suffix_list.or(file.suffix_list),
+            block_cache_size_bytes: self.block_cache_size_bytes.or(file.block_cache_size_bytes),
+            min_free_bytes: self.min_free_bytes.or(file.min_free_bytes),
+            test_wall_offset: self.test_wall_offset,
+            test_clock_rate: self.test_clock_rate,
+        }
+    }
+
+    fn check(&self) -> Result<(), SettingsError> {
+        if self.dir.is_none() {
+            return Err(wrong("dir", "is missing"));
+        }
+        let founders = self.founders()?;
+        let node = self.node();
+        if !(1..=NODE_NUMBER).contains(&u64::from(node)) {
+            return Err(wrong(
+                "node",
+                format!("{node} is not from 1 to {NODE_NUMBER}"),
+            ));
+        }
+        if !founders.iter().any(|(number, _)| *number == node) {
+            return Err(wrong(
+                "peer",
+                format!("node {node} itself is not among them"),
+            ));
+        }
+        if let Some(rate) = self.test_clock_rate
+            && rate.abs() > 100_000
+        {
+            return Err(wrong(
+                "test_clock_rate",
+                "is beyond 100000 parts per million",
+            ));
+        }
+        Ok(())
+    }
+
+    /// This node's number.
+    pub fn node(&self) -> u32 {
+        self.node.unwrap_or(1)
+    }
+
+    /// Where gRPC listens.
+    pub fn listen(&self) -> SocketAddr {
+        self.listen
+            .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 7_700)))
+    }
+
+    /// Where metrics and the status page are.
+    pub fn http_listen(&self) -> SocketAddr {
+        self.http_listen
+            .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 7_780)))
+    }
+
+    /// The founding nodes, ascending; a cluster of one if none are named.
+    ///
+    /// # Errors
+    ///
+    /// One is malformed or named twice.
+    pub fn founders(&self) -> Result<Vec<(u32, String)>, SettingsError> {
+        if self.peers.is_empty() {
+            return Ok(vec![(self.node(), self.listen().to_string())]);
+        }
+        let mut founders = Vec::with_capacity(self.peers.len());
+        for text in &self.peers {
+            let parsed = text.split_once('=').and_then(|(number, address)| {
+                let number: u32 = number.trim().parse().ok()?;
+                let is_address = address
+                    .rsplit_once(':')
+                    .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+                (is_address && (1..=NODE_NUMBER).contains(&u64::from(number)))
+                    .then(|| (number, address.trim().to_owned()))
+            });
+            founders.push(
+                parsed.ok_or_else(|| wrong("peer", format!("{text:?} is not NUMBER=HOST:PORT")))?,
+            );
+        }
+        founders.sort();
+        if let Some(twice) = founders.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(wrong("peer", format!("node {} is named twice", twice[0].0)));
+        }
+        Ok(founders)
+    }
+}
+
+fn wrong(name: &'static str, reason: impl Into<String>) -> SettingsError {
+    SettingsError::Value {
+        name,
+        reason: reason.into(),
+    }
+}
+
+fn read(path: &Path) -> Result<Settings, SettingsError> {
+    let unread = |reason: String| SettingsError::Read {
+        path: path.to_owned(),
+        reason,
+    };
+    let size_bytes = std::fs::metadata(path)
+        .map_err(|error| unread(error.to_string()))?
+        .len();
+    if size_bytes > CONFIG_SIZE_BYTES {
+        return Err(unread(format!(
+            "{size_bytes} bytes, more than {CONFIG_SIZE_BYTES}"
+        )));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unread(error.to_string()))?;
+    toml::from_str(&text).map_err(|error| SettingsError::Key {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn parsed(flags: &[&str]) -> Result<Settings, SettingsError> {
+        let all = ["frontier-node"].iter().chain(flags);
+        Settings::try_parse_from(all).unwrap().complete()
+    }
+
+    #[test]
+    fn defaults_are_loopback_and_a_cluster_of_one() {
+        let settings = parsed(&["--dir", "x"]).unwrap();
+        assert!(settings.listen().ip().is_loopback() && settings.http_listen().ip().is_loopback());
+        assert_eq!(
+            settings.founders().unwrap(),
+            [(1, "127.0.0.1:7700".to_owned())]
+        );
+        assert!(!settings.allow_non_loopback);
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_file_and_a_wrong_key_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("node.toml");
+        let file = path.to_str().unwrap().to_owned();
+        std::fs::write(
+            &path,
+            "dir = \"from-file\"\nnode = 2\nshards = 4\npeers = [\"2=h:1\", \"1=g:2\"]\n",
+        )
+        .unwrap();
+        let settings = parsed(&["--config", &file, "--dir", "from-flag"]).unwrap();
+        assert_eq!(settings.dir.as_deref(), Some(Path::new("from-flag")));
+        assert_eq!((settings.node(), settings.shards), (2, Some(4)));
+        assert_eq!(settings.founders().unwrap()[0], (1, "g:2".to_owned()));
+        std::fs::write(&path, "dir = \"x\"\nshard = 4\n").unwrap();
+        let error = parsed(&["--config", &file]).unwrap_err().to_string();
+        assert!(
+            error.contains("shard") && error.contains("node.toml"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn bad_values_are_refused_by_name() {
+        let words = |flags: &[&str]| parsed(flags).unwrap_err().to_string();
+        assert!(words(&[]).contains("dir"));
+        assert!(words(&["--dir", "x", "--node", "0"]).contains("node"));
+        assert!(words(&["--dir", "x", "--peer", "7"]).contains("NUMBER=HOST:PORT"));
+        assert!(words(&["--dir", "x", "--peer", "2=h:1"]).contains("itself"));
+        assert!(words(&["--dir", "x", "--peer", "1=h:1", "--peer", "1=h:2"]).contains("twice"));
+        assert!(words(&["--dir", "x", "--config", "/nowhere/file"]).contains("/nowhere/file"));
+    }
+}
