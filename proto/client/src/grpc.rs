@@ -1,14 +1,23 @@
 //! A frontier in another process, over gRPC.
 
+use std::error::Error;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limits::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES};
+use crate::health::Health;
+use crate::limits::{
+    CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, KEEP_ALIVE_TIMEOUT_MS, MESSAGE_SIZE_BYTES,
+};
+use crate::request_id::{self, REQUEST_ID_KEY, RequestIds};
+use crate::traffic::Traffic;
 use crate::{CallError, Frontier};
 use pb::frontier_client::FrontierClient;
-use proto::frontier_v1 as pb;
+use prost::Message;
+use proto::{ERROR_DETAIL_TRAILER, frontier_v1 as pb};
+use tonic::metadata::MetadataValue;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 /// Why a frontier's address was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -21,11 +30,17 @@ pub struct AddressError {
 }
 
 /// A frontier in another process. One connection, opened at the first call and again after it broke; calls share it.
+///
+/// A process that is stopped or unplugged keeps its connections: an open one is asked for a sign of life, so that all
+/// calls on it end soon, those that wait for work too.
 #[derive(Clone, Debug)]
 pub struct GrpcFrontier {
     client: FrontierClient<Channel>,
     address: String,
     timeout_ms: u64,
+    ids: Arc<RequestIds>,
+    traffic: Arc<Traffic>,
+    health: Arc<Health>,
 }
 
 impl GrpcFrontier {
@@ -46,8 +61,8 @@ impl GrpcFrontier {
                 reason: error.to_string(),
             })?
             .connect_timeout(Duration::from_millis(CONNECT_TIMEOUT_MS))
-            .http2_keep_alive_interval(Duration::from_secs(10))
-            .keep_alive_timeout(Duration::from_secs(10))
+            .http2_keep_alive_interval(Duration::from_millis(KEEP_ALIVE_MS))
+            .keep_alive_timeout(Duration::from_millis(KEEP_ALIVE_TIMEOUT_MS))
             .initial_stream_window_size(4 << 20)
             .initial_connection_window_size(16 << 20)
             .tcp_nodelay(true);
@@ -58,7 +73,17 @@ impl GrpcFrontier {
             client,
             address: address.to_owned(),
             timeout_ms: CALL_TIMEOUT_MS,
+            ids: Arc::new(RequestIds::new("")),
+            traffic: Arc::default(),
+            health: Arc::default(),
         })
+    }
+
+    /// Counts into these.
+    pub(crate) fn watched(mut self, traffic: Arc<Traffic>, health: Arc<Health>) -> Self {
+        self.traffic = traffic;
+        self.health = health;
+        self
     }
 
     /// With another time limit of a call, its asked wait apart, ms.
@@ -74,27 +99,80 @@ impl GrpcFrontier {
     }
 
     /// Makes a request with a deadline that both sides know, and waits no longer than that.
-    async fn call<T, R, F, Fut>(&self, message: T, wait_ms: u64, send: F) -> Result<R, CallError>
+    async fn call<T, R, F, Fut>(
+        &self,
+        method: &'static str,
+        message: T,
+        wait_ms: u64,
+        send: F,
+    ) -> Result<R, CallError>
     where
+        T: Message,
+        R: Message,
         F: FnOnce(FrontierClient<Channel>, Request<T>) -> Fut,
         Fut: Future<Output = Result<Response<R>, Status>>,
     {
         let limit = Duration::from_millis(self.timeout_ms.saturating_add(wait_ms));
+        self.traffic.sent(method, message.encoded_len());
         let mut request = Request::new(message);
         request.set_timeout(limit);
+        let id = request_id::current().unwrap_or_else(|| self.ids.next());
+        if let Ok(id) = MetadataValue::try_from(&*id) {
+            request.metadata_mut().insert(REQUEST_ID_KEY, id);
+        }
         match tokio::time::timeout(limit, send(self.client.clone(), request)).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
-            Ok(Err(status)) => Err(status.into()),
-            Err(_) => Err(CallError::Unavailable {
-                reason: format!(
-                    "no answer from {} in {} ms",
-                    self.address,
-                    limit.as_millis()
-                ),
-                retry_after_ms: 0,
-            }),
+            Ok(Ok(response)) => {
+                let answer = response.into_inner();
+                self.traffic.received(method, answer.encoded_len());
+                self.health.answered();
+                Ok(answer)
+            }
+            Ok(Err(status)) if is_from_the_transport(&status) => {
+                self.health.failed();
+                Err(self.unavailable(&root_cause(&status)))
+            }
+            Ok(Err(status)) => {
+                self.health.answered();
+                Err(status.into())
+            }
+            Err(_) => {
+                self.health.failed();
+                Err(self.unavailable(&format!("no answer in {} ms", limit.as_millis())))
+            }
         }
     }
+
+    fn unavailable(&self, why: &str) -> CallError {
+        CallError::Unavailable {
+            reason: format!("{}: {why}", self.address),
+            retry_after_ms: 0,
+        }
+    }
+}
+
+/// A status that no frontier made: the connection could not be opened, or broke.
+fn is_from_the_transport(status: &Status) -> bool {
+    let is_typed = status.metadata().contains_key(ERROR_DETAIL_TRAILER);
+    !is_typed
+        && matches!(
+            status.code(),
+            Code::Unavailable
+                | Code::Unknown
+                | Code::Internal
+                | Code::Cancelled
+                | Code::DeadlineExceeded
+        )
+}
+
+/// What the operating system says rather than "transport error".
+fn root_cause(status: &Status) -> String {
+    let Some(mut cause) = status.source() else {
+        return format!("{}: {}", status.code().description(), status.message());
+    };
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
 }
 
 #[async_trait::async_trait]
@@ -103,69 +181,91 @@ impl Frontier for GrpcFrontier {
         &self,
         request: pb::DiscoverRequest,
     ) -> Result<pb::DiscoverResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.discover(r).await })
-            .await
+        self.call("discover", request, 0, |mut c, r| async move {
+            c.discover(r).await
+        })
+        .await
     }
 
     async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError> {
         let wait_ms = request.wait_ms;
-        self.call(request, wait_ms, |mut c, r| async move { c.lease(r).await })
-            .await
+        self.call("lease", request, wait_ms, |mut c, r| async move {
+            c.lease(r).await
+        })
+        .await
     }
 
     async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.report(r).await })
-            .await
+        self.call(
+            "report",
+            request,
+            0,
+            |mut c, r| async move { c.report(r).await },
+        )
+        .await
     }
 
     async fn release(&self, request: pb::ReleaseRequest) -> Result<pb::ReleaseResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.release(r).await })
-            .await
+        self.call("release", request, 0, |mut c, r| async move {
+            c.release(r).await
+        })
+        .await
     }
 
     async fn robots_body(
         &self,
         request: pb::RobotsBodyRequest,
     ) -> Result<pb::RobotsBodyResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.robots_body(r).await })
-            .await
+        self.call("robots_body", request, 0, |mut c, r| async move {
+            c.robots_body(r).await
+        })
+        .await
     }
 
     async fn set_policy(
         &self,
         request: pb::SetPolicyRequest,
     ) -> Result<pb::SetPolicyResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.set_policy(r).await })
-            .await
+        self.call("set_policy", request, 0, |mut c, r| async move {
+            c.set_policy(r).await
+        })
+        .await
     }
 
     async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.remove(r).await })
-            .await
+        self.call(
+            "remove",
+            request,
+            0,
+            |mut c, r| async move { c.remove(r).await },
+        )
+        .await
     }
 
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.get_url(r).await })
-            .await
+        self.call("get_url", request, 0, |mut c, r| async move {
+            c.get_url(r).await
+        })
+        .await
     }
 
     async fn get_host(
         &self,
         request: pb::GetHostRequest,
     ) -> Result<pb::GetHostResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.get_host(r).await })
-            .await
+        self.call("get_host", request, 0, |mut c, r| async move {
+            c.get_host(r).await
+        })
+        .await
     }
 
     async fn shard_status(
         &self,
         request: pb::ShardStatusRequest,
     ) -> Result<pb::ShardStatusResponse, CallError> {
-        self.call(
-            request,
-            0,
-            |mut c, r| async move { c.shard_status(r).await },
-        )
+        self.call("shard_status", request, 0, |mut c, r| async move {
+            c.shard_status(r).await
+        })
         .await
     }
 
@@ -173,8 +273,10 @@ impl Frontier for GrpcFrontier {
         &self,
         request: pb::ShardMapRequest,
     ) -> Result<pb::ShardMapResponse, CallError> {
-        self.call(request, 0, |mut c, r| async move { c.shard_map(r).await })
-            .await
+        self.call("shard_map", request, 0, |mut c, r| async move {
+            c.shard_map(r).await
+        })
+        .await
     }
 
     async fn list_urls(
@@ -216,6 +318,13 @@ mod tests {
             .unwrap_err();
         assert!(matches!(error, CallError::Unavailable { .. }), "{error}");
         assert!(error.is_retryable());
+        assert!(
+            error.to_string().contains(&address.to_string())
+                && error.to_string().contains("refused"),
+            "{error}"
+        );
+        assert!(frontier.health.is_down());
+        assert_eq!(frontier.traffic.methods()["shard_map"].failed, 1);
     }
 
     #[tokio::test]

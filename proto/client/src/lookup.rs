@@ -1,5 +1,6 @@
 //! Reading by name: one URL, one host, wherever it lives.
 
+use crate::call::Kind;
 use crate::{CallError, Router};
 use proto::frontier_v1 as pb;
 use urlkey::{Canonicalizer, HostName};
@@ -23,7 +24,7 @@ impl Router {
             partition,
             local: false,
         };
-        self.call(shard, |frontier| {
+        self.call(shard, Kind::LED, |frontier| {
             let request = request.clone();
             Box::pin(async move { frontier.get_url(request).await })
         })
@@ -45,7 +46,7 @@ impl Router {
             partition,
             local: false,
         };
-        self.call(shard, |frontier| {
+        self.call(shard, Kind::LED, |frontier| {
             let request = request.clone();
             Box::pin(async move { frontier.get_host(request).await })
         })

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::call::Kind;
 use crate::limits::{DISCOVER_ITEMS, DISCOVER_SIZE_BYTES};
 use crate::retry::Retry;
+use crate::shard_state::ShardState;
 use crate::{CallError, Router};
 use futures::StreamExt;
 use pb::discover_item::Item;
@@ -22,29 +24,10 @@ pub struct Offered {
     pub undelivered: Vec<pb::DiscoverItem>,
 }
 
-/// How one batch ended.
-struct BatchEnd {
-    /// Positions of its items.
-    indexes: Vec<usize>,
-    result: Result<pb::DiscoverResponse, CallError>,
-}
-
-/// An offer under way.
-struct Offer<'a> {
-    router: &'a Router,
-    items: Vec<pb::DiscoverItem>,
-    results: Vec<Option<pb::DiscoverResult>>,
-    /// The map was seen to be behind.
-    stale: bool,
-    /// The longest pause that an answer asked for, ms.
-    asked_pause_ms: u64,
-    /// Batches have at most so many items; halved while the owner says that they are too large.
-    batch_items: usize,
-}
-
 impl Router {
     /// Delivers items to their owners: known, new and refused are final answers. Retries what has none, with pauses,
-    /// until the deadline of the options.
+    /// until the deadline of the options. Shards do not wait for each other: what a dead one owns comes back undelivered
+    /// once the patience of the options is over, and at once while the shard is known to be dead.
     pub async fn offer(&self, items: Vec<pb::DiscoverItem>) -> Offered {
         self.offer_within(items, Duration::from_millis(self.options.offer_deadline_ms))
             .await
@@ -52,148 +35,239 @@ impl Router {
 
     /// As [`Router::offer`], with a time limit of its own.
     pub async fn offer_within(&self, items: Vec<pb::DiscoverItem>, limit: Duration) -> Offered {
-        let results = items
+        let deadline = Instant::now() + limit;
+        let mut results: Vec<_> = items
             .iter()
             .map(|item| item.item.is_none().then(|| refused("empty_item")))
             .collect();
-        let batch_items = DISCOVER_ITEMS;
-        let mut offer = Offer {
-            router: self,
-            items,
-            results,
-            stale: false,
-            asked_pause_ms: 0,
-            batch_items,
-        };
-        let mut retry = Retry::new(Instant::now() + limit, self.options.retry_pause_ms);
+        let mut retry = Retry::new(deadline, self.options.retry_pause_ms);
         loop {
-            let waiting_before = offer.waiting();
-            if waiting_before == 0 {
+            let waiting_before = count_waiting(&results);
+            let (by_shard, mut is_stale) = self.by_owner(&items, &results);
+            let deliveries = by_shard
+                .into_iter()
+                .map(|(shard, indexes)| Delivery::new(self, shard, &items, indexes).run(deadline));
+            for end in futures::future::join_all(deliveries).await {
+                is_stale |= end.is_stale;
+                for (index, result) in end.answers {
+                    results[index] = Some(result);
+                }
+            }
+            // Without news of the map, what waits was given up by its shard's delivery.
+            if !is_stale || count_waiting(&results) == 0 {
                 break;
             }
-            offer.round(retry.left()).await;
-            let waiting = offer.waiting();
-            if waiting == 0 {
-                break;
-            }
-            if waiting < waiting_before {
+            if count_waiting(&results) < waiting_before {
                 retry.progress();
             }
-            if !retry.pause(std::mem::take(&mut offer.asked_pause_ms)).await {
+            if !retry.pause(0).await {
                 break;
             }
-            if std::mem::take(&mut offer.stale)
-                && let Err(error) = self.refresh().await
-            {
+            if let Err(error) = self.refresh().await {
                 tracing::warn!(%error, "cannot refresh the shard map");
             }
         }
-        offer.end()
+        ended(items, results)
+    }
+
+    /// The items without an answer by owner; whether some have no owner by this map.
+    fn by_owner(
+        &self,
+        items: &[pb::DiscoverItem],
+        results: &[Option<pb::DiscoverResult>],
+    ) -> (BTreeMap<u64, Vec<usize>>, bool) {
+        let table = self.table();
+        let mut by_shard: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        let mut is_stale = false;
+        let waiting = items.iter().enumerate().zip(results);
+        for ((index, item), _) in waiting.filter(|(_, result)| result.is_none()) {
+            let hash = item.item.as_ref().map(partition);
+            match hash.and_then(|hash| table.owner(hash)) {
+                Some(entry) => by_shard.entry(entry.shard).or_default().push(index),
+                None => is_stale = true,
+            }
+        }
+        (by_shard, is_stale)
     }
 }
 
-impl Offer<'_> {
-    fn waiting(&self) -> usize {
-        self.results
-            .iter()
-            .filter(|result| result.is_none())
-            .count()
+fn count_waiting(results: &[Option<pb::DiscoverResult>]) -> usize {
+    results.iter().filter(|result| result.is_none()).count()
+}
+
+fn ended(items: Vec<pb::DiscoverItem>, results: Vec<Option<pb::DiscoverResult>>) -> Offered {
+    let undelivered = items
+        .into_iter()
+        .zip(&results)
+        .filter_map(|(item, result)| result.is_none().then_some(item))
+        .collect();
+    Offered {
+        results,
+        undelivered,
+    }
+}
+
+/// How the delivery to one shard ended.
+#[derive(Default)]
+struct DeliveryEnd {
+    answers: Vec<(usize, pb::DiscoverResult)>,
+    /// The map was seen to be behind.
+    is_stale: bool,
+}
+
+/// Items on their way to one shard.
+struct Delivery<'a> {
+    router: &'a Router,
+    shard: u64,
+    state: std::sync::Arc<ShardState>,
+    items: &'a [pb::DiscoverItem],
+    /// Positions of those without an answer.
+    waiting: Vec<usize>,
+    /// Batches have at most so many items; halved while the owner says that they are too large.
+    batch_items: usize,
+    /// The longest pause that an answer asked for, ms.
+    asked_pause_ms: u64,
+    end: DeliveryEnd,
+}
+
+impl<'a> Delivery<'a> {
+    fn new(
+        router: &'a Router,
+        shard: u64,
+        items: &'a [pb::DiscoverItem],
+        waiting: Vec<usize>,
+    ) -> Self {
+        Self {
+            router,
+            shard,
+            state: router.shard_state(shard),
+            items,
+            waiting,
+            batch_items: DISCOVER_ITEMS,
+            asked_pause_ms: 0,
+            end: DeliveryEnd::default(),
+        }
+    }
+
+    /// Goes on until each item has its answer, the map is seen to be behind, or the shard is given up.
+    async fn run(mut self, deadline: Instant) -> DeliveryEnd {
+        let options = &self.router.options;
+        let give_up = Instant::now() + Duration::from_millis(options.offer_patience_ms);
+        let mut retry = Retry::new(deadline, options.retry_pause_ms);
+        loop {
+            let waiting_before = self.waiting.len();
+            self.round(deadline).await;
+            if self.waiting.is_empty() || self.end.is_stale {
+                break;
+            }
+            if self.waiting.len() < waiting_before {
+                retry.progress();
+            }
+            if self.state.is_dead() && Instant::now() >= give_up {
+                break;
+            }
+            if !retry.pause(std::mem::take(&mut self.asked_pause_ms)).await {
+                break;
+            }
+        }
+        self.end
     }
 
     /// Sends everything that has no answer once.
-    async fn round(&mut self, limit: Duration) {
+    async fn round(&mut self, deadline: Instant) {
         let batches = self.batches();
         let this = &*self;
-        let ends: Vec<BatchEnd> = futures::stream::iter(batches)
-            .map(|(shard, indexes)| this.send(shard, indexes, limit))
+        let ends: Vec<_> = futures::stream::iter(batches)
+            .map(|indexes| this.send(indexes, deadline))
             .buffer_unordered(this.router.options.concurrency.max(1))
             .collect()
             .await;
-        for end in ends {
-            self.take(end);
+        for (indexes, result) in ends {
+            self.take(&indexes, result);
         }
+        let answered: std::collections::HashSet<usize> =
+            self.end.answers.iter().map(|(index, _)| *index).collect();
+        self.waiting.retain(|index| !answered.contains(index));
     }
 
-    /// The waiting items by owner, in batches within the limits.
-    fn batches(&mut self) -> Vec<(u64, Vec<usize>)> {
-        let table = self.router.table();
-        let mut by_shard: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for (index, item) in self
-            .items
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| self.results[*index].is_none())
-        {
-            match item
-                .item
-                .as_ref()
-                .map(partition)
-                .and_then(|hash| table.owner(hash))
-            {
-                Some(entry) => by_shard.entry(entry.shard).or_default().push(index),
-                None => self.stale = true,
-            }
-        }
+    /// The waiting items in batches within the limits.
+    fn batches(&self) -> Vec<Vec<usize>> {
         let mut batches = Vec::new();
-        for (shard, indexes) in by_shard {
-            let (mut batch, mut size_bytes) = (Vec::new(), 0);
-            for index in indexes {
-                // A field's tag and length add at most ten bytes.
-                let item_bytes = self.items[index].encoded_len() + 10;
-                if batch.len() >= self.batch_items
-                    || (size_bytes + item_bytes > DISCOVER_SIZE_BYTES && size_bytes > 0)
-                {
-                    batches.push((shard, std::mem::take(&mut batch)));
-                    size_bytes = 0;
-                }
-                batch.push(index);
-                size_bytes += item_bytes;
+        let (mut batch, mut size_bytes) = (Vec::new(), 0);
+        for &index in &self.waiting {
+            // A field's tag and length add at most ten bytes.
+            let item_bytes = self.items[index].encoded_len() + 10;
+            if batch.len() >= self.batch_items
+                || (size_bytes + item_bytes > DISCOVER_SIZE_BYTES && size_bytes > 0)
+            {
+                batches.push(std::mem::take(&mut batch));
+                size_bytes = 0;
             }
-            batches.push((shard, batch));
+            batch.push(index);
+            size_bytes += item_bytes;
         }
+        batches.push(batch);
         batches
     }
 
-    async fn send(&self, shard: u64, indexes: Vec<usize>, limit: Duration) -> BatchEnd {
+    async fn send(
+        &self,
+        indexes: Vec<usize>,
+        deadline: Instant,
+    ) -> (Vec<usize>, Result<pb::DiscoverResponse, CallError>) {
         let items: Vec<_> = indexes
             .iter()
             .map(|&index| self.items[index].clone())
             .collect();
-        let request = pb::DiscoverRequest { shard, items };
+        let request = pb::DiscoverRequest {
+            shard: self.shard,
+            items,
+        };
         let call = async {
-            let _permit = self.router.permits.acquire().await;
-            self.router
-                .call(shard, |frontier| {
+            let place = self.state.window.enter().await;
+            let call_ms = Duration::from_millis(self.router.options.call_ms);
+            let until = deadline.min(Instant::now() + call_ms);
+            let result = self
+                .router
+                .call_until(self.shard, Kind::LED, until, |frontier| {
                     let request = request.clone();
                     Box::pin(async move { frontier.discover(request).await })
                 })
-                .await
+                .await;
+            match &result {
+                Ok(_) => place.kept_up(),
+                Err(CallError::OverLimit { retry_after_ms, .. }) if *retry_after_ms > 0 => {
+                    place.overloaded(*retry_after_ms);
+                }
+                Err(_) => {}
+            }
+            result
         };
         let timed_out = |_| CallError::Unavailable {
             reason: "the offer's deadline is over".into(),
             retry_after_ms: 0,
         };
-        let result = tokio::time::timeout(limit, call)
+        let result = tokio::time::timeout_at(deadline, call)
             .await
             .map_err(timed_out)
             .and_then(|result| result);
-        BatchEnd { indexes, result }
+        (indexes, result)
     }
 
-    fn take(&mut self, end: BatchEnd) {
-        match end.result {
-            Ok(response) if response.results.len() == end.indexes.len() => {
-                for (index, result) in end.indexes.into_iter().zip(response.results) {
+    fn take(&mut self, indexes: &[usize], result: Result<pb::DiscoverResponse, CallError>) {
+        match result {
+            Ok(response) if response.results.len() == indexes.len() => {
+                for (&index, result) in indexes.iter().zip(response.results) {
                     match result.code() {
                         Code::New | Code::Known | Code::Refused => {
-                            self.results[index] = Some(result)
+                            self.end.answers.push((index, result));
                         }
-                        Code::WrongShard | Code::Unspecified => self.stale = true,
+                        Code::WrongShard | Code::Unspecified => self.end.is_stale = true,
                     }
                 }
             }
             Ok(_) => tracing::warn!("a discover answer has the wrong number of results"),
-            Err(error) => self.take_error(&end.indexes, error),
+            Err(error) => self.take_error(indexes, error),
         }
     }
 
@@ -218,27 +292,14 @@ impl Offer<'_> {
             | CallError::Unavailable { retry_after_ms, .. } => {
                 self.asked_pause_ms = self.asked_pause_ms.max(retry_after_ms);
             }
-            CallError::WrongShard { .. } => self.stale = true,
+            CallError::WrongShard { .. } => self.end.is_stale = true,
             CallError::NotLeader { .. } | CallError::StaleCall { .. } => {}
         }
     }
 
     fn refuse(&mut self, index: Option<&usize>, reason: &str) {
         if let Some(&index) = index {
-            self.results[index] = Some(refused(reason));
-        }
-    }
-
-    fn end(self) -> Offered {
-        let undelivered = self
-            .items
-            .into_iter()
-            .zip(&self.results)
-            .filter_map(|(item, result)| result.is_none().then_some(item))
-            .collect();
-        Offered {
-            results: self.results,
-            undelivered,
+            self.end.answers.push((index, refused(reason)));
         }
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::*;
-use crate::testing::{Scripted, all, link, map};
+use crate::testing::{FakeNode, Role, Scripted, all, link, map};
 use crate::{Frontier, Peer, RouterOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -222,4 +222,67 @@ async fn batches_shrink_when_the_owner_says_they_are_too_large() {
         .offer((0..1_000).map(|i| link(i, "http://a.example/")).collect())
         .await;
     assert_eq!(codes(&offered), vec![Code::New; 1_000]);
+}
+
+/// What a dead shard owns comes back; what others own is delivered meanwhile; the next offers do not wait for it again.
+#[tokio::test]
+async fn a_dead_shard_holds_up_nobody() {
+    let (a, b) = (FakeNode::new(Role::Leads), FakeNode::new(Role::Leads));
+    for node in [&a, &b] {
+        node.becomes_for(2, Role::Follows(String::new()));
+    }
+    let options = RouterOptions {
+        retry_pause_ms: (1, 4),
+        leaderless_ms: 100,
+        offer_patience_ms: 0,
+        ..RouterOptions::new(SuffixList::shipped())
+    };
+    let router = Router::connect(vec![a.peer("a:1"), b.peer("b:2")], options)
+        .await
+        .unwrap();
+    let items: Vec<_> = (0..20).map(|i| link(i, "http://a.example/")).collect();
+    let offered = router.offer(items.clone()).await;
+    assert_eq!(offered.undelivered, items[10..]);
+    assert!(codes(&offered)[..10].iter().all(|code| *code == Code::New));
+    let asked = a.calls() + b.calls();
+    let again = router.offer(items.clone()).await;
+    assert_eq!(again.undelivered, items[10..]);
+    // One for the living shard; of the dead one at most a look at whether it has come back.
+    let more = a.calls() + b.calls() - asked;
+    assert!(more <= 8, "{more} calls");
+    for node in [&a, &b] {
+        node.becomes_for(2, Role::Leads);
+    }
+    while !router.offer(items.clone()).await.undelivered.is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A shard that asks for a pause gets it from every offer; others do not notice.
+#[tokio::test]
+async fn an_overloaded_shard_gets_fewer_batches_and_its_pause() {
+    let calls = AtomicUsize::new(0);
+    let frontier = Arc::new(Scripted::new(
+        &[(1, 0, 9), (2, 10, u64::MAX)],
+        move |request| {
+            if request.shard == 2 && calls.fetch_add(1, Ordering::Relaxed) < 3 {
+                return Err(CallError::OverLimit {
+                    limit: "outstanding_proposals".into(),
+                    value: 0,
+                    max: 0,
+                    retry_after_ms: 5,
+                });
+            }
+            Ok(all(request, Code::New))
+        },
+    ));
+    let router = router(&frontier).await;
+    let items: Vec<_> = (0..4_000)
+        .map(|i| link(i % 20, "http://a.example/"))
+        .collect();
+    let offered = router.offer(items).await;
+    assert_eq!(codes(&offered), vec![Code::New; 4_000]);
+    let asked = frontier.asked.lock();
+    assert_eq!(asked.iter().filter(|request| request.shard == 1).count(), 2);
+    assert_eq!(asked.iter().filter(|request| request.shard == 2).count(), 5);
 }

@@ -54,20 +54,26 @@ pub fn seed_jitter(seed: Option<u64>) {
     SEEDED.set(seed);
 }
 
-/// Between half of it and all of it. The standard library's hasher is seeded at random, which is all that jitter needs.
+/// Between half of it and all of it.
 pub(crate) fn jittered(pause_ms: u64) -> u64 {
-    let half = pause_ms / 2;
-    let number = match SEEDED.get() {
-        None => RandomState::new().hash_one(pause_ms),
-        Some(last) => {
-            let next = last
-                .wrapping_mul(0x5851_f42d_4c95_7f2d)
-                .wrapping_add(0x1405_7b7e_f767_814f);
-            SEEDED.set(Some(next));
-            next >> 33
-        }
+    pause_ms - number() % (pause_ms / 2 + 1)
+}
+
+/// Somewhere between two bounds.
+pub(crate) fn between(least_ms: u64, most_ms: u64) -> u64 {
+    least_ms + number() % (most_ms.saturating_sub(least_ms) + 1)
+}
+
+/// The standard library's hasher is seeded at random, which is all that jitter needs.
+fn number() -> u64 {
+    let Some(last) = SEEDED.get() else {
+        return RandomState::new().hash_one(0_u8);
     };
-    pause_ms - number % (half + 1)
+    let next = last
+        .wrapping_mul(0x5851_f42d_4c95_7f2d)
+        .wrapping_add(0x1405_7b7e_f767_814f);
+    SEEDED.set(Some(next));
+    next >> 33
 }
 
 #[cfg(test)]
@@ -83,6 +89,14 @@ mod tests {
                 "{value} of {pause_ms}"
             );
         }
+    }
+
+    #[test]
+    fn a_value_between_bounds_keeps_to_them() {
+        for _ in 0..64 {
+            assert!((20..=100).contains(&between(20, 100)));
+        }
+        assert_eq!(between(7, 7), 7);
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::call::Kind;
 use crate::{CallError, Frontier, Router};
 use proto::frontier_v1 as pb;
 
@@ -19,14 +20,21 @@ impl RoutedFrontier {
 /// One routed call: the request is cloned for each try.
 macro_rules! routed {
     ($self:ident, $request:ident, $method:ident) => {
+        routed!($self, $request, $method, Kind::LED)
+    };
+    ($self:ident, $request:ident, $method:ident, $kind:expr) => {
         $self
             .0
-            .call($request.shard, |frontier| {
+            .call($request.shard, $kind, |frontier| {
                 let request = $request.clone();
                 Box::pin(async move { frontier.$method(request).await })
             })
             .await
     };
+}
+
+const fn by_leader_unless(local: bool) -> Kind {
+    if local { Kind::LOCAL } else { Kind::LED }
 }
 
 #[async_trait::async_trait]
@@ -39,7 +47,11 @@ impl Frontier for RoutedFrontier {
     }
 
     async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError> {
-        routed!(self, request, lease)
+        let kind = Kind {
+            wait_ms: request.wait_ms,
+            ..Kind::LED
+        };
+        routed!(self, request, lease, kind)
     }
 
     async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
@@ -54,7 +66,7 @@ impl Frontier for RoutedFrontier {
         &self,
         request: pb::RobotsBodyRequest,
     ) -> Result<pb::RobotsBodyResponse, CallError> {
-        routed!(self, request, robots_body)
+        routed!(self, request, robots_body, Kind::LOCAL)
     }
 
     async fn set_policy(
@@ -69,21 +81,23 @@ impl Frontier for RoutedFrontier {
     }
 
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
-        routed!(self, request, get_url)
+        let kind = by_leader_unless(request.local);
+        routed!(self, request, get_url, kind)
     }
 
     async fn get_host(
         &self,
         request: pb::GetHostRequest,
     ) -> Result<pb::GetHostResponse, CallError> {
-        routed!(self, request, get_host)
+        let kind = by_leader_unless(request.local);
+        routed!(self, request, get_host, kind)
     }
 
     async fn shard_status(
         &self,
         request: pb::ShardStatusRequest,
     ) -> Result<pb::ShardStatusResponse, CallError> {
-        routed!(self, request, shard_status)
+        routed!(self, request, shard_status, Kind::LOCAL)
     }
 
     async fn shard_map(

@@ -1,34 +1,21 @@
 //! The router: finds the owner of every item and the leader of every shard.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::limits::{LEADER_HOPS, OFFER_CONCURRENCY, OFFER_DEADLINE_MS, RETRY_PAUSE_MS};
+use crate::limits::{
+    ATTEMPT_MS, CALL_MS, LEADERLESS_MS, OFFER_CONCURRENCY, OFFER_DEADLINE_MS, RETRY_PAUSE_MS,
+    SUSPECT_ATTEMPT_MS,
+};
+use crate::peers::{Known, Peer, Peers};
+use crate::request_id::RequestIds;
+use crate::shard_state::{ShardState, ShardStates};
 use crate::shard_table::{MapError, ShardTable};
-use crate::{CallError, Frontier};
-use futures::future::BoxFuture;
+use crate::traffic::Traffic;
+use crate::{AddressError, CallError};
 use parking_lot::RwLock;
 use proto::frontier_v1 as pb;
 use urlkey::{CANONICALIZER_VERSION, SuffixList};
-
-/// A frontier process, and the address under which others name it in leader hints.
-#[derive(Clone)]
-pub struct Peer {
-    /// `host:port`; empty for a frontier in this process that has none.
-    pub address: String,
-    /// How to call it.
-    pub frontier: Arc<dyn Frontier>,
-}
-
-impl Peer {
-    /// A frontier of this process.
-    pub fn local(frontier: Arc<dyn Frontier>) -> Self {
-        Self {
-            address: String::new(),
-            frontier,
-        }
-    }
-}
 
 /// Options of a [`Router`].
 #[derive(Clone, Debug)]
@@ -37,10 +24,20 @@ pub struct RouterOptions {
     pub suffixes: Arc<SuffixList>,
     /// How long one `offer` retries, ms.
     pub offer_deadline_ms: u64,
-    /// Batches under way at once, all offers together.
+    /// How long one `offer` goes on with a shard that nobody leads, ms; then its items come back undelivered.
+    pub offer_patience_ms: u64,
+    /// Batches of one shard under way at once, all offers together, at most.
     pub concurrency: usize,
     /// First and longest pause between tries, ms.
     pub retry_pause_ms: (u64, u64),
+    /// How long one process is waited for before others are asked as well, ms.
+    pub attempt_ms: u64,
+    /// How long a whole call takes at most, ms.
+    pub call_ms: u64,
+    /// How long a call looks for a leader while nobody knows one, ms.
+    pub leaderless_ms: u64,
+    /// Names this process in request ids; empty = a random name.
+    pub origin: String,
 }
 
 impl RouterOptions {
@@ -49,8 +46,13 @@ impl RouterOptions {
         Self {
             suffixes,
             offer_deadline_ms: OFFER_DEADLINE_MS,
+            offer_patience_ms: OFFER_DEADLINE_MS,
             concurrency: OFFER_CONCURRENCY,
             retry_pause_ms: RETRY_PAUSE_MS,
+            attempt_ms: ATTEMPT_MS,
+            call_ms: CALL_MS,
+            leaderless_ms: LEADERLESS_MS,
+            origin: String::new(),
         }
     }
 }
@@ -61,6 +63,9 @@ pub enum RouterError {
     /// No frontier was given.
     #[error("no frontier to talk to")]
     NoPeers,
+    /// An address is none.
+    #[error("{0}")]
+    Address(String),
     /// None answered; the last one's error.
     #[error("no frontier answered: {0}")]
     Unreachable(CallError),
@@ -85,15 +90,21 @@ pub enum RouterError {
     Map(#[from] MapError),
 }
 
+impl From<AddressError> for RouterError {
+    fn from(error: AddressError) -> Self {
+        Self::Address(error.to_string())
+    }
+}
+
 /// Routes calls and items over the frontiers of one cluster. Holds the shard map and refreshes it when an answer shows
 /// that it is behind.
 pub struct Router {
     pub(crate) options: RouterOptions,
-    pub(crate) permits: tokio::sync::Semaphore,
-    peers: Vec<Peer>,
+    pub(crate) peers: Peers,
+    pub(crate) ids: RequestIds,
+    pub(crate) traffic: Arc<Traffic>,
     table: RwLock<Arc<ShardTable>>,
-    /// Which peer led a shard when it last answered.
-    leaders: RwLock<HashMap<u64, usize>>,
+    states: ShardStates,
     refreshing: tokio::sync::Mutex<()>,
 }
 
@@ -104,22 +115,67 @@ impl Router {
     ///
     /// Nobody answered, or the identity is not ours.
     pub async fn connect(peers: Vec<Peer>, options: RouterOptions) -> Result<Self, RouterError> {
-        if peers.is_empty() {
-            return Err(RouterError::NoPeers);
-        }
-        let router = Self {
-            permits: tokio::sync::Semaphore::new(options.concurrency.max(1)),
-            options,
-            peers,
-            table: RwLock::default(),
-            leaders: RwLock::default(),
-            refreshing: tokio::sync::Mutex::new(()),
-        };
+        let router = Self::new(peers, options);
         router.refresh().await?;
         Ok(router)
     }
 
-    /// Reads the shard map again. Calls at the same moment share one reading.
+    /// The same for processes at `host:port`. Those that do not answer are skipped, and asked again later; further ones
+    /// are learnt from the shard map and from leader hints.
+    ///
+    /// # Errors
+    ///
+    /// An address is malformed, nobody answered, or the identity is not ours.
+    pub async fn connect_addresses(
+        addresses: Vec<String>,
+        options: RouterOptions,
+    ) -> Result<Self, RouterError> {
+        let router = Self::new(Vec::new(), options);
+        for address in &addresses {
+            router.add_address(address)?;
+        }
+        router.refresh().await?;
+        Ok(router)
+    }
+
+    fn new(peers: Vec<Peer>, options: RouterOptions) -> Self {
+        let traffic = Arc::new(Traffic::default());
+        Self {
+            peers: Peers::new(peers, Arc::clone(&traffic)),
+            ids: RequestIds::new(&options.origin),
+            options,
+            traffic,
+            table: RwLock::default(),
+            states: ShardStates::default(),
+            refreshing: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// Adds a frontier process to those that are asked. One that is known already is not added twice.
+    ///
+    /// # Errors
+    ///
+    /// The address is malformed, or there are too many.
+    pub fn add_address(&self, address: &str) -> Result<(), RouterError> {
+        self.peers
+            .add(address, false)
+            .map(|_| ())
+            .map_err(|why| RouterError::Address(format!("frontier address {address:?}: {why}")))
+    }
+
+    /// The addresses of all frontier processes that are known.
+    pub fn addresses(&self) -> Vec<String> {
+        let peers = self.peers.all();
+        peers.iter().map(|peer| peer.address.clone()).collect()
+    }
+
+    /// Calls and bytes on the wire so far.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.traffic)
+    }
+
+    /// Reads the shard map again, of the first process that answers with one not older than ours. Calls at the same
+    /// moment share one reading.
     ///
     /// # Errors
     ///
@@ -130,25 +186,63 @@ impl Router {
         if !Arc::ptr_eq(&before, &self.table.read()) {
             return Ok(());
         }
-        let mut last = RouterError::NoPeers;
-        for peer in &self.peers {
-            match peer.frontier.shard_map(pb::ShardMapRequest {}).await {
-                Ok(response) => return self.take(response),
-                Err(error) => last = RouterError::Unreachable(error),
+        let mut end = Err(RouterError::NoPeers);
+        for peer in self.peers.by_health() {
+            match self.read_map(&peer).await {
+                Ok(response) if response.version >= before.version => return self.take(response),
+                // Behind what another one said before: perhaps the next one is not.
+                Ok(_) => end = Ok(()),
+                Err(error) if end.is_err() => end = Err(RouterError::Unreachable(error)),
+                Err(_) => {}
             }
         }
-        Err(last)
+        end
+    }
+
+    async fn read_map(&self, peer: &Known) -> Result<pb::ShardMapResponse, CallError> {
+        self.traffic.map_read();
+        let patience_ms = match peer.health.suspect_until() {
+            Some(_) => SUSPECT_ATTEMPT_MS.min(self.options.attempt_ms),
+            None => self.options.attempt_ms,
+        };
+        let call = peer.frontier.shard_map(pb::ShardMapRequest {});
+        match tokio::time::timeout(Duration::from_millis(patience_ms), call).await {
+            Ok(result) => result,
+            Err(_) => {
+                peer.health.failed();
+                let reason = format!("{}: no answer in {patience_ms} ms", peer.name());
+                Err(CallError::Unavailable {
+                    reason,
+                    retry_after_ms: 0,
+                })
+            }
+        }
     }
 
     fn take(&self, response: pb::ShardMapResponse) -> Result<(), RouterError> {
-        let table = ShardTable::new(response)?;
+        let table = Arc::new(ShardTable::new(response)?);
         check_identity(&table.identity, &self.options.suffixes)?;
-        let mut current = self.table.write();
-        // A peer may be behind another one that was asked before.
-        if table.version >= current.version {
-            *current = Arc::new(table);
+        {
+            let mut current = self.table.write();
+            if table.version < current.version {
+                return Ok(());
+            }
+            *current = Arc::clone(&table);
+        }
+        self.states.keep(|shard| table.entry(shard).is_some());
+        for entry in table.entries() {
+            if let Some(leader) = self.peers.at(&entry.leader_address)
+                && leader.health.suspect_until().is_none()
+            {
+                self.shard_state(entry.shard).said_to_be_led_by(&leader);
+            }
         }
         Ok(())
+    }
+
+    pub(crate) fn shard_state(&self, shard: u64) -> Arc<ShardState> {
+        let is_in_map = self.table().entry(shard).is_some();
+        self.states.of(shard, is_in_map, self.options.concurrency)
     }
 
     /// The shards of the map, by first hash.
@@ -197,55 +291,6 @@ impl Router {
 
     pub(crate) fn table(&self) -> Arc<ShardTable> {
         Arc::clone(&self.table.read())
-    }
-
-    /// Calls a shard's leader as far as it is known; follows hints, else tries the peers in turn.
-    pub(crate) async fn call<R: Send>(
-        &self,
-        shard: u64,
-        send: impl Fn(Arc<dyn Frontier>) -> BoxFuture<'static, Result<R, CallError>> + Send + Sync,
-    ) -> Result<R, CallError> {
-        let mut index = self.likely_leader(shard);
-        let mut hops = 0;
-        loop {
-            let result = send(Arc::clone(&self.peers[index].frontier)).await;
-            hops += 1;
-            match result {
-                Ok(answer) => {
-                    self.leaders.write().insert(shard, index);
-                    return Ok(answer);
-                }
-                Err(CallError::NotLeader { leader_address })
-                    if hops < LEADER_HOPS && self.peers.len() > 1 =>
-                {
-                    index = self
-                        .peer_at(&leader_address)
-                        .unwrap_or((index + 1) % self.peers.len());
-                }
-                Err(error) => {
-                    self.leaders.write().remove(&shard);
-                    return Err(error);
-                }
-            }
-        }
-    }
-
-    fn likely_leader(&self, shard: u64) -> usize {
-        if let Some(index) = self.leaders.read().get(&shard) {
-            return *index;
-        }
-        let table = self.table();
-        table
-            .entry(shard)
-            .and_then(|entry| self.peer_at(&entry.leader_address))
-            .unwrap_or(0)
-    }
-
-    fn peer_at(&self, address: &str) -> Option<usize> {
-        if address.is_empty() {
-            return None;
-        }
-        self.peers.iter().position(|peer| peer.address == address)
     }
 }
 

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::*;
+use crate::Frontier;
+use crate::limits::SEARCH_TURN_MS;
 use crate::testing::{Scripted, all, link, map};
 use pb::discover_result::Code;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,7 +92,7 @@ async fn a_hint_leads_to_the_leader_and_is_remembered() {
 }
 
 #[tokio::test]
-async fn without_a_hint_the_next_peer_is_tried_and_the_hops_are_bounded() {
+async fn without_a_hint_the_peers_are_asked_in_turn() {
     let nobody = || {
         Arc::new(Scripted::new(&[(1, 0, u64::MAX)], |_| {
             Err(CallError::NotLeader {
@@ -101,18 +103,13 @@ async fn without_a_hint_the_next_peer_is_tried_and_the_hops_are_bounded() {
     let (first, second) = (nobody(), nobody());
     let peers = vec![Peer::local(first.clone()), Peer::local(second.clone())];
     let router = Router::connect(peers, options()).await.unwrap();
+    let limit = Duration::from_millis(20 * SEARCH_TURN_MS);
     let offered = router
-        .offer_within(
-            vec![link(5, "http://a.example/")],
-            std::time::Duration::from_millis(1),
-        )
+        .offer_within(vec![link(5, "http://a.example/")], limit)
         .await;
     assert_eq!(offered.undelivered.len(), 1);
-    assert_eq!(
-        first.asked.lock().len() + second.asked.lock().len(),
-        LEADER_HOPS
-    );
-    assert_eq!(first.asked.lock().len(), second.asked.lock().len());
+    let asked = (first.asked.lock().len(), second.asked.lock().len());
+    assert!(asked.0.abs_diff(asked.1) <= 1 && asked.0 <= 11, "{asked:?}");
 }
 
 #[tokio::test]

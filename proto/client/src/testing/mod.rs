@@ -1,4 +1,8 @@
-//! A scripted frontier for tests: each discover call is answered by a closure.
+//! Frontiers for tests: one whose discover calls are answered by a closure, and [`FakeNode`] of a whole cluster.
+
+mod fake_node;
+
+pub(crate) use fake_node::{FakeNode, Role, Served};
 
 use crate::{CallError, Frontier};
 use parking_lot::Mutex;
@@ -82,7 +86,7 @@ pub(crate) fn link(partition: u64, url: &str) -> pb::DiscoverItem {
     }
 }
 
-fn unscripted<T>() -> Result<T, CallError> {
+pub(super) fn unscripted<T>() -> Result<T, CallError> {
     Err(CallError::Unavailable {
         reason: "not in the script".into(),
         retry_after_ms: 0,
