@@ -26,8 +26,8 @@ impl Balance {
     }
 
     /// How many leases to ask this shard for, with so many slots free: its part of the best class that is ready anywhere,
-    /// and of the classes below as long as slots are left. At least one, so that what becomes ready is heard of; a shard
-    /// that has not spoken yet is asked for a few.
+    /// and of the classes below as long as slots are left. One if slots are left over, so that what becomes ready is heard
+    /// of; none if others have better work for all of them. A shard that has not spoken yet is asked for a few.
     pub(crate) fn ask(&self, shard: u64, free: usize) -> u32 {
         const STRANGER: u64 = 8;
         let shards = self.0.lock();
@@ -51,6 +51,9 @@ impl Balance {
             };
             ask = ask.saturating_add(part);
             left = left.saturating_sub(all);
+        }
+        if ask == 0 && left == 0 {
+            return 0;
         }
         bounded(ask.min(free as u64))
     }
@@ -84,7 +87,7 @@ mod tests {
     fn the_best_class_goes_first_wherever_it_is() {
         let balance = balance(&[(1, &[300, 0]), (2, &[0, 500])]);
         assert_eq!(balance.ask(1, 100), 100);
-        assert_eq!(balance.ask(2, 100), 1);
+        assert_eq!(balance.ask(2, 100), 0);
         // Enough for all of the first class: the second gets the rest.
         assert_eq!(balance.ask(2, 400), 100);
     }
@@ -110,6 +113,18 @@ mod tests {
         );
         balance.forget(1);
         assert_eq!(balance.ask(1, 50), 8);
+    }
+
+    /// With one slot free it goes to the best class, wherever that is.
+    #[test]
+    fn a_single_slot_goes_to_the_best() {
+        let balance = balance(&[(1, &[0, 9]), (2, &[5, 0]), (3, &[0, 0])]);
+        assert_eq!(
+            (balance.ask(1, 1), balance.ask(2, 1), balance.ask(3, 1)),
+            (0, 1, 0)
+        );
+        balance.forget(2);
+        assert_eq!((balance.ask(1, 1), balance.ask(3, 1)), (1, 0));
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Page<'_> {
         };
         let mut outcome = page_outcome(Code::Redirect, status, "");
         outcome.redirect_target = target.as_str().to_owned();
-        if !self.ctx.crawls.follows(self.work.crawl, &target) {
+        if !self.ctx.crawls.follows(self.work.crawl, self.url, &target) {
             outcome.reason = "out_of_scope".to_owned();
             return End::page(outcome, Vec::new());
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::context::{Context, Parts};
 use crate::http::BuildError;
@@ -23,6 +24,30 @@ pub enum StartError {
     /// No random bytes for its session.
     #[error("no random bytes for the session")]
     Random,
+}
+
+/// What a fetcher is doing at a moment.
+#[derive(Clone)]
+pub struct Gauges(Arc<Pool>);
+
+impl Gauges {
+    /// Slots that are held, by fetches or by lease calls.
+    #[must_use]
+    pub fn held_slots(&self) -> usize {
+        self.0.slots.held()
+    }
+
+    /// Ends of leases that the frontier has not answered yet.
+    #[must_use]
+    pub fn pending_ends(&self) -> usize {
+        self.0.reporter.pending()
+    }
+
+    /// Leasing pauses because the page store cannot write.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.0.ctx.pause.is_on()
+    }
 }
 
 /// A stateless fetcher: leases, fetches, stores, reports. Kill any, start any.
@@ -60,14 +85,22 @@ impl Fetcher {
         Arc::clone(&self.pool.ctx.metrics)
     }
 
+    /// The session under which it leases.
+    #[must_use]
+    pub fn session(&self) -> [u8; 16] {
+        self.pool.session
+    }
+
+    /// What it is doing at this moment, for as long as somebody wants to know.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        Gauges(Arc::clone(&self.pool))
+    }
+
     /// Fetches in progress.
     #[must_use]
     pub fn open_fetches(&self) -> usize {
-        self.pool
-            .ctx
-            .config
-            .open_fetches
-            .saturating_sub(self.pool.slots.available_permits())
+        self.pool.slots.held()
     }
 
     /// Works until it is asked to stop: one caller for each shard of the map, followed as it changes. Then no lease is
@@ -103,7 +136,7 @@ impl Fetcher {
             let (pool, stop) = (Arc::clone(&self.pool), self.stop.clone());
             callers
                 .entry(entry.shard)
-                .or_insert_with(|| tokio::spawn(lease_from(pool, entry.shard, stop)));
+                .or_insert_with(|| tokio::spawn(lease_from(pool, entry.shard, stop).in_current_span()));
         }
     }
 }

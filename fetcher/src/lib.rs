@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `cycle.rs` | **one page lease's life, top to bottom**; `reading.rs` its body, `outgoing.rs` its links |
 //! | `robots_cycle.rs`, `errand_cycle.rs`, `robots_fetch.rs` | robots.txt, by its own host's lease and on another's behalf |
-//! | `fetcher.rs`, `pool.rs`, `leaser.rs`, `balance.rs` | start and stop, slots, lease calls, where capacity goes |
+//! | `fetcher.rs`, `pool.rs`, `leaser.rs`, `slots.rs`, `balance.rs` | start and stop, lease calls, slots, where capacity goes |
 //! | `held.rs`, `report.rs` (`report_item.rs`), `outcome.rs` | a lease in our hands, its end on its way, which end it is |
 //! | `deadline.rs`, `contact.rs` | until when a host may be contacted, and how it was |
 //! | `http/`, `decode/` | one GET within deadlines and caps; content codings undone while streaming |
@@ -57,6 +57,7 @@ mod robots_cache;
 mod robots_cycle;
 mod robots_fetch;
 mod scope;
+mod slots;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -72,7 +73,7 @@ pub use contact::{Contact, ContactTrace};
 pub use context::Parts;
 pub use deadline::{BootInstant, Deadline};
 pub use decode::DecodeError;
-pub use fetcher::{Fetcher, StartError};
+pub use fetcher::{Fetcher, Gauges, StartError};
 pub use links::{KnownLinks, Links};
 pub use metrics::{Counter, Metrics};
 pub use pages::{LocalPages, Pages, StoreError, StoredPage};

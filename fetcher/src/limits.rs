@@ -95,6 +95,22 @@ pub const MAX_REPORT_CALL_BYTES: usize = 6 * 1024 * 1024;
 pub const RETRY_PAUSE_MS: (u64, u64) = (20, 2_000);
 /// A report is tried until its lease has been over for this long, ms.
 pub const REPORT_GRACE_MS: u64 = 60_000;
+/// A slot is free after this although the frontier has not answered for its lease's end, ms.
+pub const REPORT_SLOT_MS: u64 = 3_000;
+/// Ends of leases on their way, for each slot: with more of them a slot waits for the answer.
+pub const PENDING_A_SLOT: usize = 2;
+/// How often one who waits for a slot asks those for theirs who only wait for work, ms.
+pub const SLOT_ASK_MS: u64 = 5;
+/// How often one who waits for a slot looks whether there is anybody to ask, ms.
+pub const SLOT_LOOK_MS: u64 = 100;
+/// While slots are scarce a shard without work is looked at again after this, at least and at most, ms.
+pub const IDLE_LOOK_MS: (u64, u64) = (50, 500);
+/// How often a shard whose work can wait looks whether slots are left for it, ms.
+pub const SHARE_LOOK_MS: u64 = 50;
+/// A lease call that does not wait for work is overdue after this, ms: its slots may go to others.
+pub const LEASE_OVERDUE_MS: u64 = 500;
+/// How often a paused fetcher asks the page stores whether they can write again, ms.
+pub const STORE_LOOK_MS: u64 = 500;
 /// How often the list of shards is read again, ms.
 pub const SHARDS_REFRESH_MS: u64 = 2_000;
 /// First and longest pause of leasing after the page store refused to write, ms.

@@ -53,6 +53,8 @@ counters! {
     leases,
     /// Leases dropped because they were held or finished already.
     duplicate_leases,
+    /// Lease calls cut short because their slots were wanted.
+    polls_cut,
     /// Leases given back unstarted.
     released,
     /// Leases given back because a whole fetch no longer fitted before the deadline.
@@ -107,6 +109,8 @@ counters! {
     reports_lost,
     /// Reports refused as invalid, or given up after their time.
     reports_failed,
+    /// Slots that went on to the next lease before the frontier had answered for the last one.
+    slots_overtaken,
     /// Robots bodies fetched from their shard.
     robots_bodies,
     /// Leases given back because the shard no longer had the rules they name.

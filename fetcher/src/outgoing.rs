@@ -24,7 +24,7 @@ pub(crate) async fn offer_links(page: &Page<'_>, extracted: &Extracted) -> Vec<p
     for link in extracted.to_follow() {
         let url = &link.url;
         if url == page.url
-            || !page.ctx.crawls.follows(page.work.crawl, url)
+            || !page.ctx.crawls.follows(page.work.crawl, page.url, url)
             || !offered.insert(url.as_str())
         {
             continue;

@@ -36,6 +36,10 @@ pub trait Pages: Send + Sync + 'static {
     async fn put(&self, capture: Capture) -> Result<StoredPage, StoreError>;
     /// Records an answer 304.
     async fn put_unmodified(&self, capture: UnmodifiedCapture) -> Result<(), StoreError>;
+    /// Whether it could write now, if that can be told without writing.
+    async fn can_write(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// The store in this process.

@@ -5,7 +5,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::limits::STORE_PAUSE_MS;
+use crate::limits::{STORE_LOOK_MS, STORE_PAUSE_MS};
+use crate::pages::Pages;
 
 /// The pause, longer with each refusal in a row.
 #[derive(Debug, Default)]
@@ -45,18 +46,37 @@ impl StorePause {
             .is_some_and(|until| until > Instant::now())
     }
 
-    /// Returns when leasing may go on.
-    pub async fn wait(&self) {
+    /// Returns when leasing may go on: after its time, or when the stores can tell, as soon as they can write again and not
+    /// before.
+    pub async fn wait(&self, pages: &dyn Pages) {
+        let mut looked = Instant::now();
         while self.is_on() {
             // Short naps, so that a write in the meantime ends the pause.
             tokio::time::sleep(Duration::from_millis(100)).await;
+            if looked.elapsed() < Duration::from_millis(STORE_LOOK_MS) {
+                continue;
+            }
+            looked = Instant::now();
+            match pages.can_write().await {
+                Some(true) => self.wrote(),
+                Some(false) => self.hold(),
+                None => {}
+            }
         }
+    }
+
+    /// Goes on at least until the stores are asked next.
+    fn hold(&self) {
+        let next = Instant::now() + Duration::from_millis(2 * STORE_LOOK_MS);
+        let mut state = self.0.lock();
+        state.until = state.until.map(|until| until.max(next));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::{StoreError, StoredPage};
 
     /// case J4
     #[tokio::test]
@@ -69,6 +89,37 @@ mod tests {
         assert_eq!(pause.0.lock().next_ms, 2 * STORE_PAUSE_MS.0);
         pause.wrote();
         assert!(!pause.is_on());
-        pause.wait().await;
+        pause.wait(&Told::default()).await;
+    }
+
+    /// Stores that say whether they can write.
+    #[derive(Default)]
+    struct Told(std::sync::atomic::AtomicUsize);
+
+    #[async_trait::async_trait]
+    impl Pages for Told {
+        async fn put(&self, _: page_store::Capture) -> Result<StoredPage, StoreError> {
+            Err(StoreError::Unavailable("scripted".to_owned()))
+        }
+        async fn put_unmodified(
+            &self,
+            _: page_store::UnmodifiedCapture,
+        ) -> Result<(), StoreError> {
+            Err(StoreError::Unavailable("scripted".to_owned()))
+        }
+        async fn can_write(&self) -> Option<bool> {
+            Some(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) >= 2)
+        }
+    }
+
+    /// A long pause ends when the stores say so, and no earlier.
+    #[tokio::test]
+    async fn stores_that_can_tell_end_the_pause() {
+        let pause = StorePause::default();
+        pause.0.lock().next_ms = STORE_PAUSE_MS.1;
+        pause.refused();
+        let told = Told::default();
+        pause.wait(&told).await;
+        assert_eq!(told.0.into_inner(), 3);
     }
 }

@@ -8,15 +8,17 @@ use std::time::Duration;
 use lru::LruCache;
 use parking_lot::Mutex;
 use proto::frontier_v1 as pb;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::balance::Balance;
 use crate::context::Context;
 use crate::held::{Held, LeaseGuard};
-use crate::limits::REMEMBERED_LEASES;
+use crate::limits::{PENDING_A_SLOT, REMEMBERED_LEASES, REPORT_SLOT_MS};
 use crate::report::Reporter;
+use crate::slots::{Slot, Slots};
 use crate::{cycle, errand_cycle, robots_cycle};
 
 /// Identity of a lease: kind, partition, fingerprint, token.
@@ -26,7 +28,7 @@ type LeaseId = (i32, u64, u64, u64);
 pub(crate) struct Pool {
     pub(crate) ctx: Arc<Context>,
     pub(crate) session: [u8; 16],
-    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) slots: Slots,
     pub(crate) balance: Balance,
     pub(crate) reporter: Arc<Reporter>,
     tasks: TaskTracker,
@@ -47,7 +49,7 @@ impl Pool {
         );
         let remembered = NonZeroUsize::new(REMEMBERED_LEASES).unwrap_or(NonZeroUsize::MIN);
         Self {
-            slots: Arc::new(Semaphore::new(ctx.config.open_fetches)),
+            slots: Slots::new(ctx.config.open_fetches),
             session,
             balance: Balance::default(),
             reporter,
@@ -105,10 +107,10 @@ impl Pool {
         self: &Arc<Self>,
         guard: LeaseGuard,
         work: pb::lease::Work,
-        slot: OwnedSemaphorePermit,
+        slot: Slot,
     ) {
         let pool = Arc::clone(self);
-        self.tasks.spawn(async move {
+        let cycle = async move {
             let end = {
                 let run = Box::pin(run(&pool.ctx, &guard, &work));
                 tokio::select! {
@@ -117,10 +119,23 @@ impl Pool {
                     () = pool.abort.cancelled() => return,
                 }
             };
-            // Nothing to do if the answer never comes: the reporter has given up, and said so.
-            let _ = guard.finish(end).await;
+            let ended = guard.finish(end);
+            pool.until_slot_is_free(ended).await;
             drop(slot);
-        });
+        };
+        self.tasks.spawn(cycle.in_current_span());
+    }
+
+    /// Returns when the frontier has answered for the end of a lease (or nobody tries any more, which the reporter says), or
+    /// after a while: a shard that does not answer must not take the slots of those that do. Then the end goes on by itself.
+    async fn until_slot_is_free(&self, mut ended: oneshot::Receiver<()>) {
+        let patience = Duration::from_millis(REPORT_SLOT_MS);
+        while tokio::time::timeout(patience, &mut ended).await.is_err() {
+            if self.reporter.pending() <= self.ctx.config.open_fetches * PENDING_A_SLOT {
+                self.ctx.metrics.slots_overtaken.increment();
+                return;
+            }
+        }
     }
 
     /// Lets open fetches end until the time is over, then ends them; sends what is to be said. Returns whether all of

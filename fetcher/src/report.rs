@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use pb::report_result::Code;
 use proto::frontier_v1 as pb;
 use tokio::sync::{Notify, mpsc, oneshot};
+use tracing::Instrument;
 
 use crate::contact::Contact;
 use crate::deadline::BootInstant;
@@ -87,6 +88,11 @@ impl Reporter {
         heard
     }
 
+    /// Ends of leases on their way.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.load(Ordering::Acquire)
+    }
+
     /// Returns when nothing is on its way.
     pub(crate) async fn flushed(&self) {
         loop {
@@ -114,7 +120,7 @@ impl Reporter {
         let _ = queue.send(item);
         shards.insert(shard, queue);
         drop(shards);
-        tokio::spawn(serve(Arc::downgrade(&self), shard, items));
+        tokio::spawn(serve(Arc::downgrade(&self), shard, items).in_current_span());
     }
 
     async fn call(self: &Arc<Self>, shard: u64, items: Vec<Item>) {

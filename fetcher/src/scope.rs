@@ -12,6 +12,8 @@ pub enum Scope {
     /// All.
     #[default]
     Any,
+    /// Those on the host of the page that links to them.
+    OwnHost,
     /// Those on these hosts.
     Hosts(BTreeSet<String>),
     /// Those on these sites (registrable domains).
@@ -39,11 +41,17 @@ impl Scope {
         )
     }
 
-    /// Whether a URL belongs.
+    /// Whether a URL found in a page belongs.
     #[must_use]
-    pub fn contains(&self, url: &CanonicalUrl, suffixes: &SuffixList) -> bool {
+    pub fn contains(
+        &self,
+        page: &CanonicalUrl,
+        url: &CanonicalUrl,
+        suffixes: &SuffixList,
+    ) -> bool {
         match self {
             Self::Any => true,
+            Self::OwnHost => page.host() == url.host(),
             Self::Hosts(hosts) => hosts.contains(url.host()),
             Self::Sites(sites) => sites.contains(suffixes.site(url.host()).as_str()),
             Self::Custom(belongs) => belongs(url),
@@ -55,6 +63,7 @@ impl fmt::Debug for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => f.write_str("Any"),
+            Self::OwnHost => f.write_str("OwnHost"),
             Self::Hosts(hosts) => f.debug_tuple("Hosts").field(hosts).finish(),
             Self::Sites(sites) => f.debug_tuple("Sites").field(sites).finish(),
             Self::Custom(_) => f.write_str("Custom"),
@@ -99,10 +108,10 @@ impl Crawls {
         self.rules.get(&crawl).unwrap_or(&self.default)
     }
 
-    /// Whether a crawl follows a URL.
+    /// Whether a crawl follows a URL that it found in a page.
     #[must_use]
-    pub fn follows(&self, crawl: u32, url: &CanonicalUrl) -> bool {
-        self.of(crawl).scope.contains(url, &self.suffixes)
+    pub fn follows(&self, crawl: u32, page: &CanonicalUrl, url: &CanonicalUrl) -> bool {
+        self.of(crawl).scope.contains(page, url, &self.suffixes)
     }
 }
 
@@ -116,12 +125,16 @@ mod tests {
         let suffixes = SuffixList::shipped();
         let url = |text: &str| CanonicalUrl::verify(text, 2_048).unwrap();
         let seeds = [url("http://www.a.co.uk/x")];
-        let inside = |scope: &Scope, text: &str| scope.contains(&url(text), &suffixes);
+        let inside = |scope: &Scope, text: &str| {
+            scope.contains(&seeds[0], &url(text), &suffixes)
+        };
         let hosts = Scope::hosts_of(&seeds);
         assert!(inside(&hosts, "https://www.a.co.uk:81/") && !inside(&hosts, "http://a.co.uk/"));
         let sites = Scope::sites_of(&seeds, &suffixes);
         assert!(inside(&sites, "http://b.a.co.uk/") && !inside(&sites, "http://b.co.uk/"));
         assert!(inside(&Scope::Any, "http://b.co.uk/"));
+        assert!(inside(&Scope::OwnHost, "https://www.a.co.uk/y"));
+        assert!(!inside(&Scope::OwnHost, "http://b.a.co.uk/"));
         let custom = Scope::Custom(Arc::new(|url| url.path_and_query().starts_with("/docs/")));
         assert!(inside(&custom, "http://x.org/docs/1") && !inside(&custom, "http://x.org/"));
     }

@@ -115,7 +115,7 @@ impl Frontier for RoutedFrontier {
         &self,
         request: pb::ListUrlsRequest,
     ) -> Result<pb::ListUrlsResponse, CallError> {
-        routed!(self, request, list_urls)
+        routed!(self, request, list_urls, Kind::LOCAL)
     }
 
     async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {

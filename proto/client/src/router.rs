@@ -201,11 +201,20 @@ impl Router {
 
     async fn read_map(&self, peer: &Known) -> Result<pb::ShardMapResponse, CallError> {
         self.traffic.map_read();
+        self.in_time(peer, peer.frontier.shard_map(pb::ShardMapRequest {}))
+            .await
+    }
+
+    /// Waits for a process no longer than for one try.
+    async fn in_time<R>(
+        &self,
+        peer: &Known,
+        call: impl Future<Output = Result<R, CallError>>,
+    ) -> Result<R, CallError> {
         let patience_ms = match peer.health.suspect_until() {
             Some(_) => SUSPECT_ATTEMPT_MS.min(self.options.attempt_ms),
             None => self.options.attempt_ms,
         };
-        let call = peer.frontier.shard_map(pb::ShardMapRequest {});
         match tokio::time::timeout(Duration::from_millis(patience_ms), call).await {
             Ok(result) => result,
             Err(_) => {
@@ -280,8 +289,8 @@ impl Router {
             reason: "no frontier to talk to".to_owned(),
             retry_after_ms: 0,
         };
-        for peer in &self.peers {
-            match peer.frontier.nodes(pb::NodesRequest {}).await {
+        for peer in self.peers.by_health() {
+            match self.in_time(&peer, peer.frontier.nodes(pb::NodesRequest {})).await {
                 Ok(response) => return Ok(response),
                 Err(error) => last = error,
             }

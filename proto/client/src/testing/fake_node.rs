@@ -245,4 +245,6 @@ skin! {
     get_host(pb::GetHostRequest) -> pb::GetHostResponse;
     shard_status(pb::ShardStatusRequest) -> pb::ShardStatusResponse;
     shard_map(pb::ShardMapRequest) -> pb::ShardMapResponse;
+    list_urls(pb::ListUrlsRequest) -> pb::ListUrlsResponse;
+    nodes(pb::NodesRequest) -> pb::NodesResponse;
 }

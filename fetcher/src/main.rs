@@ -1,0 +1,5 @@
+//! The fetcher process: everything is in [`fetcher::process`].
+
+fn main() -> std::process::ExitCode {
+    fetcher::process::main()
+}
