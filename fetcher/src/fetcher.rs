@@ -26,6 +26,18 @@ pub enum StartError {
     Random,
 }
 
+/// A session's name: 16 random bytes.
+///
+/// # Errors
+///
+/// No randomness.
+pub fn new_session() -> Result<[u8; 16], StartError> {
+    let mut session = [0; 16];
+    let random = rustls::crypto::ring::default_provider().secure_random;
+    random.fill(&mut session).map_err(|_| StartError::Random)?;
+    Ok(session)
+}
+
 /// What a fetcher is doing at a moment.
 #[derive(Clone)]
 pub struct Gauges(Arc<Pool>);
@@ -57,16 +69,22 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Made of parts, not yet running.
+    /// Made of parts, under a new session, not yet running.
     ///
     /// # Errors
     ///
     /// A setting out of bounds, TLS that cannot be set up, or no randomness.
     pub fn new(parts: Parts) -> Result<Self, StartError> {
+        Self::with_session(parts, new_session()?)
+    }
+
+    /// The same under a session of [`new_session`]; no two fetchers may have the same.
+    ///
+    /// # Errors
+    ///
+    /// A setting out of bounds, or TLS that cannot be set up.
+    pub fn with_session(parts: Parts, session: [u8; 16]) -> Result<Self, StartError> {
         let ctx = Context::new(parts)?;
-        let mut session = [0; 16];
-        let random = rustls::crypto::ring::default_provider().secure_random;
-        random.fill(&mut session).map_err(|_| StartError::Random)?;
         Ok(Self {
             pool: Arc::new(Pool::new(ctx, session)),
             stop: CancellationToken::new(),
@@ -134,9 +152,9 @@ impl Fetcher {
         callers.retain(|_, caller| !caller.is_finished());
         for entry in self.pool.ctx.links.shards() {
             let (pool, stop) = (Arc::clone(&self.pool), self.stop.clone());
-            callers
-                .entry(entry.shard)
-                .or_insert_with(|| tokio::spawn(lease_from(pool, entry.shard, stop).in_current_span()));
+            callers.entry(entry.shard).or_insert_with(|| {
+                tokio::spawn(lease_from(pool, entry.shard, stop).in_current_span())
+            });
         }
     }
 }

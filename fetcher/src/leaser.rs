@@ -214,7 +214,11 @@ impl Caller {
             first = self.pool.slots.take() => first,
         };
         let mut slots = Vec::from_iter(first);
-        slots.extend(self.pool.slots.take_more(request.max_leases as usize - slots.len()));
+        slots.extend(
+            self.pool
+                .slots
+                .take_more(request.max_leases as usize - slots.len()),
+        );
         slots
     }
 

@@ -16,6 +16,7 @@
 //! | `redirect.rs`, `conditional.rs`, `retry_after.rs` | what response fields mean |
 //! | `robots_cache.rs`, `links.rs`, `pages.rs`, `cluster_pages.rs`, `scope.rs`, `budget.rs`, `pause.rs` | what cycles share (`context.rs`) |
 //! | `config.rs`, `limits.rs`, `metrics.rs` | settings, every bound, counters |
+//! | `process/`, `main.rs` | the fetcher as a process |
 //!
 //! # Choices
 //!
@@ -48,6 +49,7 @@ mod outgoing;
 mod pages;
 mod pause;
 mod pool;
+pub mod process;
 mod reading;
 mod redirect;
 mod report;
@@ -73,7 +75,7 @@ pub use contact::{Contact, ContactTrace};
 pub use context::Parts;
 pub use deadline::{BootInstant, Deadline};
 pub use decode::DecodeError;
-pub use fetcher::{Fetcher, Gauges, StartError};
+pub use fetcher::{Fetcher, Gauges, StartError, new_session};
 pub use links::{KnownLinks, Links};
 pub use metrics::{Counter, Metrics};
 pub use pages::{LocalPages, Pages, StoreError, StoredPage};

@@ -111,6 +111,20 @@ pub const SHARE_LOOK_MS: u64 = 50;
 pub const LEASE_OVERDUE_MS: u64 = 500;
 /// How often a paused fetcher asks the page stores whether they can write again, ms.
 pub const STORE_LOOK_MS: u64 = 500;
+/// How long a paused fetcher waits for what the stores say, ms.
+pub const STORE_ANSWER_MS: u64 = 1_500;
+/// Stores that each page goes to in a cluster, by default.
+pub const DEFAULT_COPIES: usize = 2;
+/// Stores that each page goes to, at most.
+pub const MAX_COPIES: usize = page_service::limits::COPIES;
+/// Bytes of a file that a process reads its settings from; a suffix list is the longest of them.
+pub const MAX_CONFIG_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Between two tries to find a cluster, ms.
+pub const CONNECT_PAUSE_MS: u64 = 500;
+/// How long the links of one page are offered, ms; then they travel with the report.
+pub const LINKS_DEADLINE_MS: u64 = 15_000;
+/// How often a process reads the shard map although nothing says that it is behind, ms.
+pub const MAP_REFRESH_MS: u64 = 10_000;
 /// How often the list of shards is read again, ms.
 pub const SHARDS_REFRESH_MS: u64 = 2_000;
 /// First and longest pause of leasing after the page store refused to write, ms.

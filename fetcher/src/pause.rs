@@ -15,6 +15,7 @@ pub struct StorePause(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     until: Option<Instant>,
+    next_look: Option<Instant>,
     next_ms: u64,
 }
 
@@ -29,6 +30,7 @@ impl StorePause {
         }
         let pause_ms = state.next_ms.clamp(STORE_PAUSE_MS.0, STORE_PAUSE_MS.1);
         state.until = Some(now + Duration::from_millis(pause_ms));
+        state.next_look = Some(now + Duration::from_millis(STORE_LOOK_MS));
         state.next_ms = pause_ms.saturating_mul(2);
     }
 
@@ -49,20 +51,29 @@ impl StorePause {
     /// Returns when leasing may go on: after its time, or when the stores can tell, as soon as they can write again and not
     /// before.
     pub async fn wait(&self, pages: &dyn Pages) {
-        let mut looked = Instant::now();
         while self.is_on() {
             // Short naps, so that a write in the meantime ends the pause.
             tokio::time::sleep(Duration::from_millis(100)).await;
-            if looked.elapsed() < Duration::from_millis(STORE_LOOK_MS) {
+            if !self.may_look() {
                 continue;
             }
-            looked = Instant::now();
             match pages.can_write().await {
                 Some(true) => self.wrote(),
                 Some(false) => self.hold(),
                 None => {}
             }
         }
+    }
+
+    /// However many wait, the stores are asked once in a while.
+    fn may_look(&self) -> bool {
+        let now = Instant::now();
+        let mut state = self.0.lock();
+        let is_due = state.next_look.is_none_or(|at| at <= now);
+        if is_due {
+            state.next_look = Some(now + Duration::from_millis(STORE_LOOK_MS));
+        }
+        is_due
     }
 
     /// Goes on at least until the stores are asked next.
@@ -101,10 +112,7 @@ mod tests {
         async fn put(&self, _: page_store::Capture) -> Result<StoredPage, StoreError> {
             Err(StoreError::Unavailable("scripted".to_owned()))
         }
-        async fn put_unmodified(
-            &self,
-            _: page_store::UnmodifiedCapture,
-        ) -> Result<(), StoreError> {
+        async fn put_unmodified(&self, _: page_store::UnmodifiedCapture) -> Result<(), StoreError> {
             Err(StoreError::Unavailable("scripted".to_owned()))
         }
         async fn can_write(&self) -> Option<bool> {

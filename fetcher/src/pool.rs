@@ -103,12 +103,7 @@ impl Pool {
     }
 
     /// Runs a lease in a task of its own. The slot is free again when the frontier has answered for its end.
-    pub(crate) fn spawn(
-        self: &Arc<Self>,
-        guard: LeaseGuard,
-        work: pb::lease::Work,
-        slot: Slot,
-    ) {
+    pub(crate) fn spawn(self: &Arc<Self>, guard: LeaseGuard, work: pb::lease::Work, slot: Slot) {
         let pool = Arc::clone(self);
         let cycle = async move {
             let end = {

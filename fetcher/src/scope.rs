@@ -43,12 +43,7 @@ impl Scope {
 
     /// Whether a URL found in a page belongs.
     #[must_use]
-    pub fn contains(
-        &self,
-        page: &CanonicalUrl,
-        url: &CanonicalUrl,
-        suffixes: &SuffixList,
-    ) -> bool {
+    pub fn contains(&self, page: &CanonicalUrl, url: &CanonicalUrl, suffixes: &SuffixList) -> bool {
         match self {
             Self::Any => true,
             Self::OwnHost => page.host() == url.host(),
@@ -125,9 +120,7 @@ mod tests {
         let suffixes = SuffixList::shipped();
         let url = |text: &str| CanonicalUrl::verify(text, 2_048).unwrap();
         let seeds = [url("http://www.a.co.uk/x")];
-        let inside = |scope: &Scope, text: &str| {
-            scope.contains(&seeds[0], &url(text), &suffixes)
-        };
+        let inside = |scope: &Scope, text: &str| scope.contains(&seeds[0], &url(text), &suffixes);
         let hosts = Scope::hosts_of(&seeds);
         assert!(inside(&hosts, "https://www.a.co.uk:81/") && !inside(&hosts, "http://a.co.uk/"));
         let sites = Scope::sites_of(&seeds, &suffixes);

@@ -155,7 +155,12 @@ mod tests {
         let flags = Flags::try_parse_from(line.split_whitespace()).unwrap();
         assert_eq!(flags.frontier.len(), 3);
         assert_eq!(
-            (flags.copies, flags.open_fetches, flags.lease_ttl, flags.poll_wait),
+            (
+                flags.copies,
+                flags.open_fetches,
+                flags.lease_ttl,
+                flags.poll_wait
+            ),
             (Some(2), Some(50), Some(40_000), Some(1_000))
         );
         assert_eq!((flags.allow_net.len(), flags.resolve.len()), (1, 2));
@@ -180,6 +185,9 @@ mod tests {
         assert!(both.scope_free && both.resolve.len() == 1);
         std::fs::write(&path, "copy = 1\n").unwrap();
         let error = Flags::read(&path).unwrap_err().to_string();
-        assert!(error.contains("copy") && error.contains("fetcher.toml"), "{error}");
+        assert!(
+            error.contains("copy") && error.contains("fetcher.toml"),
+            "{error}"
+        );
     }
 }

@@ -11,9 +11,8 @@ use tracing::Instrument;
 
 use super::exposition::Sources;
 use super::signals::Wishes;
-use super::stores::NodeStores;
+use super::stores::{NodeStores, WatchedPages};
 use super::{Settings, SettingsError, cluster, http};
-use crate::cluster_pages::ClusterPages;
 use crate::context::Parts;
 use crate::dns::Dns;
 use crate::fetcher::{Fetcher, StartError, new_session};
@@ -84,8 +83,9 @@ async fn work(
     };
     let directory = Arc::new(NodeStores::new(Arc::clone(&router)));
     directory.refresh().await;
-    let stores = ClusterStore::new(directory, settings.copies);
-    let parts = parts(settings, &router, &stores);
+    let stores = ClusterStore::new(Arc::clone(&directory) as _, settings.copies);
+    let pages = WatchedPages::new(directory, stores.clone());
+    let parts = parts(settings, &router, pages);
     let metrics = Arc::clone(&parts.metrics);
     let fetcher = Fetcher::with_session(parts, session)?;
     let sources = Sources {
@@ -117,12 +117,12 @@ async fn work(
     Ok(ExitCode::SUCCESS)
 }
 
-fn parts(settings: Settings, router: &Arc<Router>, stores: &ClusterStore) -> Parts {
+fn parts(settings: Settings, router: &Arc<Router>, pages: WatchedPages) -> Parts {
     Parts {
         config: settings.fetcher,
         frontier: Arc::new(RoutedFrontier::new(Arc::clone(router))),
         links: Arc::clone(router) as _,
-        pages: Arc::new(ClusterPages::new(stores.clone())),
+        pages: Arc::new(pages),
         crawls: settings.crawls,
         dns: Dns::system(),
         extra_roots: Vec::new(),

@@ -33,7 +33,9 @@ pub enum SettingsError {
     #[error("--copies is {0}: must be from 1 to {MAX_COPIES}")]
     Copies(usize),
     /// Metrics would be served to others.
-    #[error("{0} is not a loopback address; there is no authentication, so --allow-non-loopback must be given for it")]
+    #[error(
+        "{0} is not a loopback address; there is no authentication, so --allow-non-loopback must be given for it"
+    )]
     NotLoopback(SocketAddr),
     /// A setting of the fetcher is out of bounds.
     #[error(transparent)]
@@ -142,12 +144,19 @@ mod tests {
 
     #[test]
     fn flags_reach_the_fetcher_and_defaults_stay() {
-        let settings = of("--frontier a:1 --fetch-timeout 5000 --poll-wait 7 --contact me").unwrap();
+        let settings =
+            of("--frontier a:1 --fetch-timeout 5000 --poll-wait 7 --contact me").unwrap();
         assert_eq!(
-            (settings.fetcher.http.fetch_timeout_ms, settings.fetcher.poll_wait_ms),
+            (
+                settings.fetcher.http.fetch_timeout_ms,
+                settings.fetcher.poll_wait_ms
+            ),
             (5_000, 7)
         );
-        assert_eq!(settings.fetcher.open_fetches, FetcherConfig::default().open_fetches);
+        assert_eq!(
+            settings.fetcher.open_fetches,
+            FetcherConfig::default().open_fetches
+        );
         assert_eq!(settings.fetcher.http.user_agent(), "Escapement/0.1 (+me)");
         assert_eq!(settings.copies, DEFAULT_COPIES);
         assert!(settings.http_listen.ip().is_loopback());

@@ -283,13 +283,20 @@ impl Frontier for GrpcFrontier {
         &self,
         request: pb::ListUrlsRequest,
     ) -> Result<pb::ListUrlsResponse, CallError> {
-        self.call("list_urls", request, 0, |mut c, r| async move { c.list_urls(r).await })
-            .await
+        self.call("list_urls", request, 0, |mut c, r| async move {
+            c.list_urls(r).await
+        })
+        .await
     }
 
     async fn nodes(&self, request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
-        self.call("nodes", request, 0, |mut c, r| async move { c.nodes(r).await })
-            .await
+        self.call(
+            "nodes",
+            request,
+            0,
+            |mut c, r| async move { c.nodes(r).await },
+        )
+        .await
     }
 }
 

@@ -290,7 +290,10 @@ impl Router {
             retry_after_ms: 0,
         };
         for peer in self.peers.by_health() {
-            match self.in_time(&peer, peer.frontier.nodes(pb::NodesRequest {})).await {
+            match self
+                .in_time(&peer, peer.frontier.nodes(pb::NodesRequest {}))
+                .await
+            {
                 Ok(response) => return Ok(response),
                 Err(error) => last = error,
             }
