@@ -1,6 +1,7 @@
 //! Field cases as tests: whole cycles against raw servers on loopback.
 
 mod bodies;
+mod cluster;
 mod errands;
 mod hostile;
 mod names;

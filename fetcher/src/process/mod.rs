@@ -39,8 +39,7 @@ pub fn main() -> ExitCode {
     match start() {
         Ok(code) => code,
         Err(error) => {
-            tracing::error!(%error, "the fetcher ends");
-            // Whoever started it by hand may have no log filter that shows errors.
+            // Not a log line: whoever started it by hand may have a filter that shows none.
             logging::say(&format!("fetcher: {error}"));
             ExitCode::FAILURE
         }

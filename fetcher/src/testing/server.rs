@@ -50,6 +50,11 @@ impl Server {
         Self::start(move |_| Reply::Bytes(bytes.clone())).await
     }
 
+    /// The heads of requests as they come.
+    pub(crate) fn heads_handle(&self) -> Arc<Mutex<Vec<String>>> {
+        Arc::clone(&self.heads)
+    }
+
     /// The heads of all requests so far.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.lock().clone()
