@@ -37,6 +37,14 @@ pub struct EngineMetrics {
     pub snapshots_sent: u64,
     /// Snapshots installed.
     pub snapshots_installed: u64,
+    /// Bytes of rows of outgoing snapshots that are in memory now.
+    pub snapshot_out_bytes: u64,
+    /// The most that they ever were.
+    pub snapshot_out_peak_bytes: u64,
+    /// Bytes of rows of incoming snapshots that are in memory now.
+    pub snapshot_in_bytes: u64,
+    /// The most that they ever were.
+    pub snapshot_in_peak_bytes: u64,
     /// Failures of the disk that stopped the engine.
     pub disk_failures: u64,
     /// Times that the engine worked again after one.
@@ -77,6 +85,10 @@ counters!(
     reads_confirmed,
     snapshots_sent,
     snapshots_installed,
+    snapshot_out_bytes,
+    snapshot_out_peak_bytes,
+    snapshot_in_bytes,
+    snapshot_in_peak_bytes,
     disk_failures,
     disk_recoveries,
 );

@@ -7,6 +7,7 @@
 
 mod chunks;
 mod export;
+mod held;
 mod install;
 mod receive;
 mod stage;
@@ -19,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use chunks::encode_chunks;
 pub(crate) use export::export;
+use held::HeldRows;
 pub(crate) use install::install;
 pub(crate) use receive::receive;
 
@@ -43,7 +45,7 @@ pub(crate) struct Export {
     /// Dropping it unused ends the reader.
     pub(crate) start: oneshot::Sender<()>,
     /// Chunks until the channel closes; an error is the last.
-    pub(crate) chunks: mpsc::Receiver<Result<ChunkRows, StateError>>,
+    pub(crate) chunks: mpsc::Receiver<Result<HeldRows, StateError>>,
 }
 
 /// The rows of a snapshot, in one of the forms they take.

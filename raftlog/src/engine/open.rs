@@ -197,6 +197,8 @@ fn raft_config(options: &EngineOptions) -> Result<openraft::Config, OpenError> {
         quorum_loss_probe_interval: Some(3 * timing.election_max_ms),
         // A restarted leader has forgotten how far it had committed: it must win again.
         enable_leader_restore: Some(false),
+        // A follower that has lost entries is asked anew what it has, instead of being sent what it cannot take.
+        allow_log_reversion: Some(true),
         backoff: "50ms 100ms 200ms ...2s".to_owned(),
         ..openraft::Config::default()
     };

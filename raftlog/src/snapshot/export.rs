@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
+use super::held::{HeldRows, Way};
 use super::{ChunkRows, Export, Exporter};
 use crate::errors::StateError;
 use crate::group::{AppliedState, Instance, load_applied};
@@ -16,7 +17,7 @@ use crate::rows::KeyRange;
 use crate::state::StateView;
 use crate::wire::RowMsg;
 
-type Sender = mpsc::Sender<Result<ChunkRows, StateError>>;
+type Sender = mpsc::Sender<Result<HeldRows, StateError>>;
 
 /// Opens a view of the group's rows; nothing of the group may be applied until this returns, so that the machine's
 /// ranges belong to the view.
@@ -92,7 +93,10 @@ fn read(
     add(&instance.shared.counters.snapshots_sent, 1);
     let mut ranges = ranges.to_vec();
     ranges.sort_by(|a, b| a.start.cmp(&b.start));
-    let send = |chunk| sender.blocking_send(Ok(chunk)).map_err(|_| None);
+    let send = |rows| {
+        let rows = HeldRows::new(&instance.shared.counters, Way::Out, rows);
+        sender.blocking_send(Ok(rows)).map_err(|_| None)
+    };
     if let Err(Some(error)) = send_rows(&view, &ranges, send) {
         let _gone = sender.blocking_send(Err(error));
     }
@@ -112,8 +116,8 @@ fn read_inline(
     let mut ranges = ranges.to_vec();
     ranges.sort_by(|a, b| a.start.cmp(&b.start));
     let mut read = Vec::new();
-    let keep = |chunk| {
-        read.push(chunk);
+    let keep = |rows| {
+        read.push(HeldRows::new(&instance.shared.counters, Way::Out, rows));
         Ok(())
     };
     if let Err(Some(error)) = send_rows(&view, &ranges, keep) {

@@ -8,6 +8,7 @@ use futures::stream::BoxStream;
 use openraft::storage::Snapshot;
 
 use super::chunks::open;
+use super::held::{HeldRows, Way};
 use super::stage::{StageError, Stager};
 use super::{SnapshotData, stage::Staged};
 use crate::engine::Shared;
@@ -75,8 +76,10 @@ async fn stage(
     loop {
         let bytes = chunks.next().await.ok_or_else(broke_off)?;
         let chunk = open(&bytes, sequence).map_err(|error| malformed(&error))?;
+        drop(bytes);
         if !chunk.rows.is_empty() {
-            stager.add(chunk.rows).await.map_err(failed)?;
+            let rows = HeldRows::new(&shared.counters, Way::In, chunk.rows);
+            stager.add(rows).await.map_err(failed)?;
         }
         if chunk.last {
             return stager.finish().await.map_err(failed);

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use rocksdb::{Options, SstFileWriter};
 use tokio::sync::{mpsc, oneshot};
 
-use super::ChunkRows;
+use super::held::HeldRows;
 use crate::engine::Shared;
 use crate::limits::{MAX_GROUP_RANGES, MAX_KEY_BYTES, STAGED_FILE_BYTES};
 use crate::raft_types::SnapshotMeta;
@@ -46,12 +46,12 @@ pub(super) struct Stager(Writer);
 
 enum Writer {
     Thread {
-        rows: mpsc::Sender<ChunkRows>,
+        rows: mpsc::Sender<HeldRows>,
         done: oneshot::Receiver<Result<Staged, StageError>>,
     },
     /// Kept until all rows are there, then written on the spot: a simulation's rows are few.
     Inline {
-        rows: Vec<ChunkRows>,
+        rows: Vec<HeldRows>,
         staged: Staged,
         options: Box<Options>,
     },
@@ -92,7 +92,7 @@ impl Stager {
     }
 
     /// Adds rows, above all before.
-    pub(super) async fn add(&mut self, chunk: ChunkRows) -> Result<(), StageError> {
+    pub(super) async fn add(&mut self, chunk: HeldRows) -> Result<(), StageError> {
         match &mut self.0 {
             Writer::Inline { rows, .. } => {
                 rows.push(chunk);
@@ -143,7 +143,7 @@ fn check_ranges(ranges: &[KeyRange]) -> Result<(), StageError> {
 fn write_all(
     mut staged: Staged,
     options: &Options,
-    mut incoming: impl FnMut() -> Option<ChunkRows>,
+    mut incoming: impl FnMut() -> Option<HeldRows>,
 ) -> Result<Staged, StageError> {
     let mut last_key: Option<Vec<u8>> = None;
     let mut pending = incoming();
@@ -169,14 +169,14 @@ fn write_file(
     ranges: &[KeyRange],
     options: &Options,
     path: &Path,
-    pending: &mut Option<ChunkRows>,
-    incoming: &mut impl FnMut() -> Option<ChunkRows>,
+    pending: &mut Option<HeldRows>,
+    incoming: &mut impl FnMut() -> Option<HeldRows>,
     last_key: &mut Option<Vec<u8>>,
 ) -> Result<(), StageError> {
     let mut writer = SstFileWriter::create(options);
     writer.open(path)?;
     let mut size_bytes = 0;
-    while let Some(rows) = pending.take() {
+    while let Some(HeldRows { rows, held }) = pending.take() {
         for row in rows {
             if last_key.as_ref().is_some_and(|last| *last >= row.key) {
                 return Err(StageError::Rows("rows are out of order"));
@@ -188,6 +188,7 @@ fn write_file(
             writer.put(user_key(&row.key), &row.value)?;
             *last_key = Some(row.key);
         }
+        drop(held);
         *pending = incoming();
         if size_bytes >= STAGED_FILE_BYTES {
             break;

@@ -4,17 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::support::{
-    Node, close_all, cluster_of, count, join_node, leader_of, leads, options, propose, temp_dirs,
-    until,
+    Node, close_all, cluster_of, count, join_node, lead, options, propose, temp_dirs, until,
 };
-use crate::testing::LocalNetwork;
-use crate::{ControlError, GroupConfig, GroupError, LeadershipToken, OpenError, RowBatch};
-
-/// The leader's place and its token.
-async fn lead(nodes: &[Node]) -> (usize, LeadershipToken) {
-    let leader = leader_of(&nodes.iter().collect::<Vec<_>>()).await;
-    (leader, leads(&nodes[leader].group).await)
-}
+use crate::testing::{Fate, LocalNetwork, MessageKind};
+use crate::{
+    ControlError, Engine, GroupConfig, GroupError, GroupState, LeadershipToken, MachineError, OpenError,
+    RowBatch, StopReason,
+};
 
 /// A fourth replica joins, gets the rows and the entries behind them, and takes the place of a founder.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -160,6 +156,119 @@ async fn a_leader_removes_itself() {
     })
     .await;
     nodes.push(gone);
+    close_all(nodes).await;
+}
+
+/// A learner of the leader's group, caught up.
+async fn join_caught_up(
+    network: &LocalNetwork,
+    options: crate::EngineOptions,
+    leader: &Node,
+    token: LeadershipToken,
+) -> Node {
+    let node_id = options.node_id;
+    let joined = join_node(network, options).await;
+    leader.group.add_learner(token, node_id).await.unwrap();
+    until("it is caught up", || {
+        let status = leader.group.status();
+        leader.group.progress()[&node_id].matched_index == status.last_log_index
+    })
+    .await;
+    joined
+}
+
+/// A leader that is lost in the middle of a change of voters leaves two sets of them; the next one finishes the
+/// change. Until then other changes are refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_new_leader_finishes_a_change_of_voters() {
+    let (dirs, network) = (temp_dirs(5), LocalNetwork::default());
+    let mut nodes = cluster_of(&network, &dirs[..3], options).await;
+    let (leader, token) = lead(&nodes).await;
+    propose(&nodes[leader].group, "key").await;
+    for (place, node_id) in [(3, 4), (4, 5)] {
+        let options = options(dirs[place].path(), node_id);
+        nodes.push(join_caught_up(&network, options, &nodes[leader], token).await);
+    }
+    // Nothing reaches the new ones, so the change is begun and cannot be committed.
+    network.interfere(|message| match message.kind {
+        MessageKind::Append if message.to >= 4 => Fate::Hold,
+        _ => Fate::Pass,
+    });
+    let target = BTreeSet::from([4, 5]);
+    let group = nodes[leader].group.clone();
+    let changing = tokio::time::timeout(
+        std::time::Duration::from_millis(200),
+        group.change_voters(token, target.clone()),
+    );
+    assert!(changing.await.is_err(), "it waits for its commit");
+    until("the founders know", || {
+        nodes[..3].iter().all(|node| node.group.status().is_joint)
+    })
+    .await;
+    assert_eq!(group.add_learner(token, 9).await, Err(ControlError::Joint));
+    let other = BTreeSet::from([1, 2]);
+    assert_eq!(group.change_voters(token, other).await, Err(ControlError::Joint));
+    let gone = nodes.remove(leader);
+    gone.engine.close().await;
+    drop(gone);
+    network.leave_alone();
+    until("the change is finished", || {
+        let joined = nodes.iter().filter(|node| node.engine.options().node_id >= 4);
+        let mut statuses = joined.map(|node| node.group.status());
+        statuses.all(|status| status.voters == target && !status.is_joint)
+    })
+    .await;
+    let removed = nodes.len() - 2;
+    let (next, _) = lead(&nodes[removed..]).await;
+    propose(&nodes[removed + next].group, "key").await;
+    close_all(nodes).await;
+}
+
+/// A replica that joined is opened again at any time: before its first rows it waits on, after them it has its
+/// machine from the start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_joined_replica_is_opened_again() {
+    let (dirs, network) = (temp_dirs(4), LocalNetwork::default());
+    let nodes = cluster_of(&network, &dirs[..3], options).await;
+    let (leader, token) = lead(&nodes).await;
+    propose(&nodes[leader].group, "key").await;
+    let joined = join_node(&network, options(dirs[3].path(), 4)).await;
+    joined.engine.close().await;
+    drop(joined);
+    let again = options(dirs[3].path(), 4);
+    let joined = join_caught_up(&network, again.clone(), &nodes[leader], token).await;
+    until("it has the rows", || count(&joined.engine, 7, "key") == 1).await;
+    joined.engine.close().await;
+    drop(joined);
+    propose(&nodes[leader].group, "key").await;
+    let joined = join_node(&network, again).await;
+    assert_eq!(joined.seen.made.load(Ordering::SeqCst), 1);
+    until("it follows", || count(&joined.engine, 7, "key") == 2).await;
+    assert_eq!(joined.engine.metrics().snapshots_installed, 0);
+    joined.engine.close().await;
+    close_all(nodes).await;
+}
+
+/// A machine that cannot be made of the first rows stops the group on that node, with the reason.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn first_rows_that_make_no_machine_stop_the_replica() {
+    let (dirs, network) = (temp_dirs(4), LocalNetwork::default());
+    let nodes = cluster_of(&network, &dirs[..3], options).await;
+    let (leader, token) = lead(&nodes).await;
+    propose(&nodes[leader].group, "key").await;
+    let engine = Engine::open(options(dirs[3].path(), 4), network.transport(4)).unwrap();
+    network.attach(&engine);
+    engine.create_replica(7).await.unwrap();
+    let factory: crate::MachineFactory = Box::new(|| Err(MachineError::new("of another version")));
+    let joined = engine.open_group(7, factory).await.unwrap();
+    nodes[leader].group.add_learner(token, 4).await.unwrap();
+    let reason = StopReason::Machine("of another version".to_owned());
+    until("it stops", || {
+        joined.status().state == GroupState::Stopped(reason.clone())
+    })
+    .await;
+    propose(&nodes[leader].group, "key").await;
+    engine.close().await;
     close_all(nodes).await;
 }
 

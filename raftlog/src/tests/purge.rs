@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::counter_machine::Seen;
 use super::support::{
-    Hook, PATIENCE, count, open, open_group, options, propose, sole_group, until,
+    Hook, PATIENCE, copy_dir, count, open, open_group, options, propose, sole_group, until,
 };
 use crate::{DiskStep, EngineOptions};
 
@@ -154,7 +154,7 @@ async fn rows_newer_than_the_log_win() {
         propose(&group, "key").await;
     }
     engine.close().await;
-    copy(&dir.path().join("log"), &older_log.path().join("log"));
+    copy_dir(&dir.path().join("log"), &older_log.path().join("log"));
     let engine = open(options(dir.path(), 1));
     let group = open_group(&engine, 3, &Arc::default()).await;
     for _ in 0..5 {
@@ -162,7 +162,7 @@ async fn rows_newer_than_the_log_win() {
     }
     let applied = group.status().applied_index;
     engine.close().await;
-    copy(&dir.path().join("state"), &older_log.path().join("state"));
+    copy_dir(&dir.path().join("state"), &older_log.path().join("state"));
     let engine = open(options(older_log.path(), 1));
     let seen: Arc<Seen> = Arc::default();
     let group = open_group(&engine, 3, &seen).await;
@@ -178,12 +178,4 @@ async fn rows_newer_than_the_log_win() {
     propose(&group, "key").await;
     assert_eq!(count(&engine, 3, "key"), 11);
     engine.close().await;
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
-    }
 }

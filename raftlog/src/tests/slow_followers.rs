@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use super::support::{
-    Node, close_all, cluster_of, count, leader_of, leads, options, temp_dirs, until,
+    Node, close_all, cluster_of, count, flush_again, leader_of, options, propose_many, temp_dirs,
+    until,
 };
+use crate::EngineOptions;
+use crate::limits::TRANSFER_HOLD_FACTOR;
 use crate::testing::{Fate, LocalNetwork, MessageKind};
-use crate::{EngineOptions, Group};
 
 const HOLD_ENTRIES: u64 = 10_000;
 
@@ -20,25 +20,6 @@ fn purging(dir: &std::path::Path, node_id: u64) -> EngineOptions {
         log_keep_entries: 5,
         log_hold_entries: HOLD_ENTRIES,
         ..options(dir, node_id)
-    }
-}
-
-/// Proposes so many entries, many at once.
-async fn propose_many(group: &Group, count: usize) {
-    let token = leads(group).await;
-    let mut pending = Vec::new();
-    for place in 0..count {
-        pending.push(
-            group
-                .submit(token, Bytes::from_static(b"key"))
-                .await
-                .unwrap(),
-        );
-        if pending.len() == 50 || place + 1 == count {
-            for reply in pending.drain(..) {
-                reply.await.unwrap();
-            }
-        }
     }
 }
 
@@ -85,7 +66,7 @@ async fn a_slow_follower_needs_no_snapshot() {
             false => Fate::Pass,
         }
     });
-    propose_many(&nodes[leader].group, 3000).await;
+    propose_many(&nodes[leader].group, "key", 3000).await;
     let group = &nodes[leader].group;
     let status = group.status();
     assert!(status.purged_index > 0, "purged while it was busy");
@@ -110,12 +91,8 @@ async fn what_a_live_follower_lacks_is_kept() {
     let (dirs, network) = (temp_dirs(3), LocalNetwork::default());
     let (nodes, leader, slow, held) = with_held_follower(&network, &dirs, purging).await;
     let group = &nodes[leader].group;
-    let flushes = nodes[leader].engine.metrics().flushes;
-    propose_many(group, 500).await;
-    until("some flushes", || {
-        nodes[leader].engine.metrics().flushes >= flushes + 3
-    })
-    .await;
+    propose_many(group, "key", 500).await;
+    flush_again(&nodes[leader], 3).await;
     let slow_id = slow as u64 + 1;
     let (purged, matched) = (
         group.status().purged_index,
@@ -135,16 +112,17 @@ async fn what_a_live_follower_lacks_is_kept() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_log_stays_bounded_whoever_is_slow() {
     let bounded = |dir: &std::path::Path, node_id| EngineOptions {
-        log_hold_entries: 100,
+        log_hold_entries: 20,
         ..purging(dir, node_id)
     };
     let (dirs, network) = (temp_dirs(3), LocalNetwork::default());
     let (nodes, leader, slow, held) = with_held_follower(&network, &dirs, bounded).await;
     let group = &nodes[leader].group;
-    propose_many(group, 1000).await;
+    propose_many(group, "key", 1000).await;
+    let most = 20 * TRANSFER_HOLD_FACTOR;
     until("the log is bounded", || {
         let status = group.status();
-        status.purged_index + 100 >= status.last_log_index
+        status.purged_index + most >= status.last_log_index
     })
     .await;
     held.store(false, Ordering::SeqCst);

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use futures::StreamExt;
 
-use super::support::{Hook, Node, count, leader_of, leads, options, propose, start_node, until};
+use super::support::{
+    Hook, Node, count, leader_of, leads, options, propose, rows, start_node, temp_dirs, until,
+};
 use crate::testing::LocalNetwork;
-use crate::{CallKind, DiskStep, EngineOptions, KeyRange, TransportError};
+use crate::{CallKind, DiskStep, EngineOptions, TransportError};
 
 fn purging(dir: &std::path::Path, node_id: u64) -> EngineOptions {
     EngineOptions {
@@ -63,21 +65,9 @@ async fn left_behind(
     (nodes, behind)
 }
 
-fn three_dirs() -> Vec<tempfile::TempDir> {
-    (0..3).map(|_| tempfile::tempdir().unwrap()).collect()
-}
-
-fn rows(node: &Node) -> Vec<(Vec<u8>, Vec<u8>)> {
-    // Closed for a moment while the databases are opened again.
-    node.engine
-        .state()
-        .scan(&KeyRange::prefix(&[7]), 1_000_000)
-        .unwrap_or_default()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_replica_that_missed_purged_entries_gets_a_snapshot() {
-    let (dirs, network) = (three_dirs(), LocalNetwork::default());
+    let (dirs, network) = (temp_dirs(3), LocalNetwork::default());
     let (nodes, behind) = left_behind(&dirs, &network, 5_000).await;
     let back = start_node(&network, purging(dirs[behind].path(), behind as u64 + 1)).await;
     until("a snapshot is installed", || {
@@ -108,7 +98,7 @@ async fn a_replica_that_missed_purged_entries_gets_a_snapshot() {
 /// A failure at the ingestion leaves the rows as they were; after the recovery the snapshot comes again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_failed_ingestion_is_done_again() {
-    let (dirs, network) = (three_dirs(), LocalNetwork::default());
+    let (dirs, network) = (temp_dirs(3), LocalNetwork::default());
     let (nodes, behind) = left_behind(&dirs, &network, 500).await;
     let failed = Arc::new(AtomicBool::new(false));
     let once = Arc::clone(&failed);

@@ -223,6 +223,15 @@ fn is_info_log(path: &Path) -> bool {
         .is_some_and(|name| name.to_string_lossy().starts_with("LOG"))
 }
 
+/// Copies the files of a directory.
+pub(super) fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
 /// One node of a cluster in this process.
 pub(super) struct Node {
     pub(super) engine: Arc<Engine>,
@@ -230,8 +239,17 @@ pub(super) struct Node {
     pub(super) seen: Arc<Seen>,
 }
 
-/// Starts a node of a group of three.
+/// Starts a node of a group of three that has no rows at first.
 pub(super) async fn start_node(network: &LocalNetwork, options: EngineOptions) -> Node {
+    start_node_with(network, options, RowBatch::new()).await
+}
+
+/// Starts a node of a group of three.
+pub(super) async fn start_node_with(
+    network: &LocalNetwork,
+    options: EngineOptions,
+    initial_rows: RowBatch,
+) -> Node {
     let engine = Engine::open(options.clone(), network.transport(options.node_id)).unwrap();
     network.attach(&engine);
     let members = BTreeSet::from([1, 2, 3]);
@@ -239,7 +257,7 @@ pub(super) async fn start_node(network: &LocalNetwork, options: EngineOptions) -
         .create_group(GroupConfig {
             group_id: 7,
             members,
-            initial_rows: RowBatch::new(),
+            initial_rows,
         })
         .await
         .unwrap();
@@ -287,6 +305,50 @@ pub(super) async fn close_all(nodes: Vec<Node>) {
     for node in nodes {
         node.engine.close().await;
     }
+}
+
+/// Proposes so many entries of one key, many at once.
+pub(super) async fn propose_many(group: &Group, key: &'static str, count: usize) {
+    let token = leads(group).await;
+    let mut pending = Vec::new();
+    for place in 0..count {
+        let payload = Bytes::from_static(key.as_bytes());
+        pending.push(group.submit(token, payload).await.unwrap());
+        if pending.len() == 50 || place + 1 == count {
+            for reply in pending.drain(..) {
+                reply.await.unwrap();
+            }
+        }
+    }
+}
+
+/// All rows of the group's users on a node; none while its databases are closed for a moment.
+pub(super) fn rows(node: &Node) -> Vec<crate::Row> {
+    let range = crate::KeyRange::prefix(&[7]);
+    node.engine
+        .state()
+        .scan(&range, 1_000_000)
+        .unwrap_or_default()
+}
+
+/// The leader's place, and its token.
+pub(super) async fn lead(nodes: &[Node]) -> (usize, LeadershipToken) {
+    let leader = leader_of(&nodes.iter().collect::<Vec<_>>()).await;
+    (leader, leads(&nodes[leader].group).await)
+}
+
+/// Flushes so many times, so that a purge has had its chance.
+pub(super) async fn flush_again(node: &Node, times: u32) {
+    for _ in 0..times {
+        node.group.flush().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Lets so many of the longest election timeouts pass.
+pub(super) async fn election_timeouts(node: &Node, times: u32) {
+    let longest = Duration::from_millis(node.engine.options().timing.election_max_ms);
+    tokio::time::sleep(longest * times).await;
 }
 
 /// Waits until one of the nodes leads and the others know it; its place.

@@ -2,32 +2,22 @@
 
 use bytes::Bytes;
 
-use super::support::{Node, count, leader_of, leads, options, propose, start_node, until};
+use super::support::{
+    Node, close_all, cluster_of, count, leader_of, leads, options, propose, start_node, temp_dirs,
+    until,
+};
 use crate::testing::LocalNetwork;
 use crate::{ControlError, ProposeError, ReadError};
 
 async fn cluster(dirs: &[tempfile::TempDir]) -> (LocalNetwork, Vec<Node>) {
     let network = LocalNetwork::default();
-    let mut nodes = Vec::new();
-    for (place, dir) in dirs.iter().enumerate() {
-        nodes.push(start_node(&network, options(dir.path(), place as u64 + 1)).await);
-    }
+    let nodes = cluster_of(&network, dirs, options).await;
     (network, nodes)
-}
-
-fn three_dirs() -> Vec<tempfile::TempDir> {
-    (0..3).map(|_| tempfile::tempdir().unwrap()).collect()
-}
-
-async fn close(nodes: Vec<Node>) {
-    for node in nodes {
-        node.engine.close().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn elect_replicate_and_survive_the_loss_of_the_leader() {
-    let dirs = three_dirs();
+    let dirs = temp_dirs(3);
     let (network, mut nodes) = cluster(&dirs).await;
     let leader = leader_of(&nodes.iter().collect::<Vec<_>>()).await;
     for _ in 0..50 {
@@ -62,14 +52,14 @@ async fn elect_replicate_and_survive_the_loss_of_the_leader() {
     .await;
     until("it has caught up", || count(&back.engine, 7, "key") == 100).await;
     nodes.push(back);
-    close(nodes).await;
+    close_all(nodes).await;
 }
 
 /// A leader that is cut off acknowledges nothing, confirms nothing, and its leftovers give way to what the others
 /// committed; a token of its time is refused for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_deposed_leader_is_fenced() {
-    let dirs = three_dirs();
+    let dirs = temp_dirs(3);
     let (network, nodes) = cluster(&dirs).await;
     let all: Vec<_> = nodes.iter().collect();
     let old = leader_of(&all).await;
@@ -112,12 +102,12 @@ async fn a_deposed_leader_is_fenced() {
             "{refused:?}"
         );
     }
-    close(nodes).await;
+    close_all(nodes).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn leadership_is_transferred_to_a_voter_that_is_caught_up() {
-    let dirs = three_dirs();
+    let dirs = temp_dirs(3);
     let (network, nodes) = cluster(&dirs).await;
     let all: Vec<_> = nodes.iter().collect();
     let old = leader_of(&all).await;
@@ -150,13 +140,13 @@ async fn leadership_is_transferred_to_a_voter_that_is_caught_up() {
     .await;
     propose(&nodes[target].group, "key").await;
     drop(network);
-    close(nodes).await;
+    close_all(nodes).await;
 }
 
 /// The leader's process is known to be dead (here: cut off): a follower takes over without waiting for a timeout.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_follower_takes_over_when_told() {
-    let dirs = three_dirs();
+    let dirs = temp_dirs(3);
     let (network, nodes) = cluster(&dirs).await;
     let all: Vec<_> = nodes.iter().collect();
     let old = leader_of(&all).await;
@@ -180,13 +170,13 @@ async fn a_follower_takes_over_when_told() {
         nodes.iter().all(|node| count(&node.engine, 7, "key") == 2)
     })
     .await;
-    close(nodes).await;
+    close_all(nodes).await;
 }
 
 /// The time rule: followers know when they received the last user entry, in this run only.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn followers_know_the_last_stamp_they_received() {
-    let dirs = three_dirs();
+    let dirs = temp_dirs(3);
     let (network, mut nodes) = cluster(&dirs).await;
     let leader = leader_of(&nodes.iter().collect::<Vec<_>>()).await;
     let reply = propose(&nodes[leader].group, "key:stamp").await;
@@ -209,12 +199,12 @@ async fn followers_know_the_last_stamp_they_received() {
     let last = back.group.last_received().unwrap();
     assert_eq!((last.index, last.received), (reply.index, None));
     nodes.push(back);
-    close(nodes).await;
+    close_all(nodes).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn reads_share_rounds() {
-    let dirs = three_dirs();
+    let dirs = temp_dirs(3);
     let (_network, nodes) = cluster(&dirs).await;
     let leader = leader_of(&nodes.iter().collect::<Vec<_>>()).await;
     let group = &nodes[leader].group;
@@ -233,5 +223,5 @@ async fn reads_share_rounds() {
         "{} rounds",
         after.read_rounds - before.read_rounds
     );
-    close(nodes).await;
+    close_all(nodes).await;
 }

@@ -72,7 +72,7 @@ pub(crate) struct SnapshotChunkMsg {
     /// Nothing follows.
     #[prost(bool, tag = "4")]
     pub(crate) last: bool,
-    /// CRC-32C of the encoded chunk with this field 0.
+    /// CRC-32C of all bytes before this field, which is always there and always last.
     #[prost(fixed32, tag = "5")]
     pub(crate) checksum: u32,
 }
