@@ -181,7 +181,7 @@ pub enum ControlError {
     /// The group does not work.
     #[error("stopped: {0}")]
     Stopped(StopReason),
-    /// The target of a transfer is not a voter, or is not caught up.
+    /// Who should lead is not a voter, or is not caught up.
     #[error("node {0} cannot take over now")]
     BadTarget(NodeId),
     /// This replica does not lead, or no longer under the given token.

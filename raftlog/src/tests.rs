@@ -1,6 +1,7 @@
 //! Tests of whole engines: one replica, three replicas, crashes, faults.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cluster;
 mod corrupt_log;
 mod counter_machine;
 mod disk_faults;
@@ -9,6 +10,7 @@ mod group_commit;
 mod inline;
 mod members;
 mod one_replica;
+mod power_cut;
 mod process_kill;
 mod purge;
 mod rejoin;

@@ -70,11 +70,15 @@ impl Group {
 
     /// Makes this replica a candidate now, as if the leader had asked it to take over: the other voters do not wait
     /// for their patience with that leader to run out. For when the leader's process is known to be dead; Raft decides.
-    /// A leader ignores it.
+    /// A leader ignores it; a replica without a vote is refused.
     pub async fn trigger_election(&self) -> Result<(), ControlError> {
         let running = self.running()?;
+        let me = self.shared.options.node_id;
+        if !running.voters().contains(&me) {
+            return Err(ControlError::BadTarget(me));
+        }
         let vote = running.raft.metrics().borrow_watched().vote;
-        let request = TransferLeaderRequest::new(vote, self.shared.options.node_id, None);
+        let request = TransferLeaderRequest::new(vote, me, None);
         let taken = running.raft.handle_transfer_leader(request).await;
         match taken.map_err(|fatal| self.ended(&fatal.to_string()))? {
             Ok(()) => Ok(()),

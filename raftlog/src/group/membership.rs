@@ -137,6 +137,14 @@ impl Group {
             .unwrap_or_default()
     }
 
+    /// Where the newest membership is in the log.
+    fn membership_log_id(&self) -> Option<LogId> {
+        let running = self.running().ok()?;
+        let metrics = running.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        *metrics.membership_config.log_id()
+    }
+
     /// The members under the leadership of `fence`.
     fn members(&self, fence: LeadershipToken) -> Result<(Running, Members), ControlError> {
         let running = self.running()?;
@@ -167,7 +175,13 @@ impl Group {
         match changing.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(RaftError::Fatal(fatal))) => Err(self.ended(&fatal.to_string())),
-            Ok(Err(RaftError::APIError(error))) => Err(refused(error, log_id)),
+            Ok(Err(RaftError::APIError(error))) => Err(match refused(error, log_id) {
+                // The first of two steps may have been made.
+                ControlError::NotLeader if self.membership_log_id() != log_id => {
+                    ControlError::OutcomeUnknown("leadership was lost".to_owned())
+                }
+                reason => reason,
+            }),
             Err(error) => Err(ControlError::OutcomeUnknown(error.to_string())),
         }
     }

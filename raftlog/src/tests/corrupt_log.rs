@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::support::{PATIENCE, PowerCut, count, open, open_group, options, propose, sole_group};
+use super::power_cut::PowerCut;
+use super::support::{PATIENCE, count, open, open_group, options, propose, sole_group};
 use crate::{Engine, NoTransport, OpenError};
 
 /// A directory as a power cut leaves it after some answered proposals, and the log's newest file.

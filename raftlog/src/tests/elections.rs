@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::support::{
-    Node, close_all, cluster_of, count, election_timeouts, lead, leads, open_group, options,
-    propose, temp_dirs, until,
-};
+use super::cluster::{Node, close_all, cluster_of, election_timeouts, lead, temp_dirs};
+use super::support::{count, leads, open_group, options, propose, until};
 use crate::testing::{Fate, LocalNetwork, MessageKind};
 use crate::{
     CallKind, Engine, EngineOptions, GroupConfig, GroupState, ProposeError, RaftTiming, RowBatch,
@@ -166,6 +164,9 @@ async fn a_low_term_is_no_deadlock() {
     close_all(nodes).await;
 }
 
+/// When calls of each kind were made, by group, in milliseconds.
+type CallTimes = HashMap<(CallKind, u64), Vec<u64>>;
+
 /// case L20: many groups, all opened at once, neither ask for votes in step nor beat in step. The times are long, so
 /// that a busy machine's delays are small beside them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -189,7 +190,7 @@ async fn many_groups_do_not_tick_in_step() {
         engines.push(engine);
     }
     let start = Instant::now();
-    let times: Arc<Mutex<HashMap<(CallKind, u64), Vec<u64>>>> = Arc::default();
+    let times: Arc<Mutex<CallTimes>> = Arc::default();
     let heard = Arc::clone(&times);
     network.interfere(move |message| {
         let at_ms = start.elapsed().as_millis() as u64;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::support::{Node, count, leader_of, options, propose, start_node};
+use super::cluster::{Node, leader_of, start_node};
+use super::support::{count, options, propose};
 use crate::testing::{LocalNetwork, LogSizes, copy_after_power_loss, flush_unnoticed};
 use crate::{EngineOptions, Threads, VirtualDisk, seed_randomness};
 

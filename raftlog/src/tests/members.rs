@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use super::support::{
-    Node, close_all, cluster_of, count, join_node, lead, options, propose, temp_dirs, until,
-};
+use super::cluster::{Node, close_all, cluster_of, join_node, lead, temp_dirs};
+use super::support::{count, options, propose, until};
 use crate::testing::{Fate, LocalNetwork, MessageKind};
 use crate::{
-    ControlError, Engine, GroupConfig, GroupError, GroupState, LeadershipToken, MachineError, OpenError,
-    RowBatch, StopReason,
+    ControlError, Engine, GroupConfig, GroupError, GroupState, LeadershipToken, MachineError,
+    OpenError, RowBatch, StopReason,
 };
 
 /// A fourth replica joins, gets the rows and the entries behind them, and takes the place of a founder.
@@ -44,6 +43,8 @@ async fn a_replica_joins_and_replaces_another() {
     })
     .await;
     assert!(!group.progress()[&4].is_voter);
+    let campaign = joined.group.trigger_election().await;
+    assert_eq!(campaign, Err(ControlError::BadTarget(4)), "it has no vote");
     let removed = (leader + 1) % 3;
     let voters: BTreeSet<u64> = (1..=4).filter(|id| *id != removed as u64 + 1).collect();
     group.change_voters(token, voters.clone()).await.unwrap();
@@ -207,13 +208,18 @@ async fn a_new_leader_finishes_a_change_of_voters() {
     .await;
     assert_eq!(group.add_learner(token, 9).await, Err(ControlError::Joint));
     let other = BTreeSet::from([1, 2]);
-    assert_eq!(group.change_voters(token, other).await, Err(ControlError::Joint));
+    assert_eq!(
+        group.change_voters(token, other).await,
+        Err(ControlError::Joint)
+    );
     let gone = nodes.remove(leader);
     gone.engine.close().await;
     drop(gone);
     network.leave_alone();
     until("the change is finished", || {
-        let joined = nodes.iter().filter(|node| node.engine.options().node_id >= 4);
+        let joined = nodes
+            .iter()
+            .filter(|node| node.engine.options().node_id >= 4);
         let mut statuses = joined.map(|node| node.group.status());
         statuses.all(|status| status.voters == target && !status.is_joint)
     })

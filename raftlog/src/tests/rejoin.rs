@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::support::{
-    Node, close_all, cluster_of, copy_dir, count, join_node, lead, leader_of, options, propose, propose_many,
-    rows, start_node, temp_dirs, until,
+use super::cluster::{
+    Node, close_all, cluster_of, join_node, lead, leader_of, propose_many, rows, start_node,
+    temp_dirs,
 };
+use super::support::{copy_dir, count, options, propose, until};
 use crate::testing::{Fate, LocalNetwork, MessageKind};
 use crate::{EngineOptions, GroupState};
 

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 
 use super::counter_machine::Seen;
+use super::power_cut::PowerCut;
 use super::support::{
-    Hook, PATIENCE, PowerCut, count, leads, open, open_group, options, propose, sole_group, until,
+    Hook, PATIENCE, count, leads, open, open_group, options, propose, sole_group, until,
 };
 use crate::{DiskStep, EngineOptions};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::support::{
-    Node, close_all, cluster_of, count, flush_again, leader_of, options, propose_many, temp_dirs,
-    until,
+use super::cluster::{
+    Node, close_all, cluster_of, flush_again, leader_of, propose_many, temp_dirs,
 };
+use super::support::{count, options, until};
 use crate::EngineOptions;
 use crate::limits::TRANSFER_HOLD_FACTOR;
 use crate::testing::{Fate, LocalNetwork, MessageKind};

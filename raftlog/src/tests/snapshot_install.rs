@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use futures::StreamExt;
 
-use super::support::{
-    Hook, Node, count, leader_of, leads, options, propose, rows, start_node, temp_dirs, until,
-};
+use super::cluster::{Node, leader_of, rows, start_node, temp_dirs};
+use super::support::{Hook, count, leads, options, propose, until};
 use crate::testing::LocalNetwork;
 use crate::{CallKind, DiskStep, EngineOptions, TransportError};
 

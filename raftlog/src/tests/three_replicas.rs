@@ -2,10 +2,8 @@
 
 use bytes::Bytes;
 
-use super::support::{
-    Node, close_all, cluster_of, count, leader_of, leads, options, propose, start_node, temp_dirs,
-    until,
-};
+use super::cluster::{Node, close_all, cluster_of, leader_of, start_node, temp_dirs};
+use super::support::{count, leads, options, propose, until};
 use crate::testing::LocalNetwork;
 use crate::{ControlError, ProposeError, ReadError};
 

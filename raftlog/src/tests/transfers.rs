@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::support::{
-    Node, close_all, count, election_timeouts, flush_again, join_node, lead, options, propose,
-    propose_many, rows, start_node_with, temp_dirs, until,
+use super::cluster::{
+    Node, close_all, election_timeouts, flush_again, join_node, lead, propose_many, rows,
+    start_node_with, temp_dirs,
 };
+use super::support::{count, options, propose, until};
 use crate::limits::{SNAPSHOT_CHUNK_BYTES, SNAPSHOT_READ_AHEAD, TRANSFER_HOLD_FACTOR};
 use crate::testing::{Fate, LocalNetwork, MessageKind};
 use crate::{EngineOptions, RowBatch};
