@@ -1,11 +1,13 @@
 //! One store of a cluster: its client and its health.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use super::health::Health;
+use super::metrics::Counters;
 use super::{ClusterOptions, StoreState};
 use crate::{AddressError, StoreCallError, StoreClient};
 
@@ -17,6 +19,7 @@ pub(crate) struct Member {
     health: Health,
     probe_timeout: Duration,
     probing: Mutex<()>,
+    counters: Arc<Counters>,
 }
 
 impl Member {
@@ -24,6 +27,7 @@ impl Member {
         store_id: u32,
         address: &str,
         options: &ClusterOptions,
+        counters: &Arc<Counters>,
     ) -> Result<Self, AddressError> {
         Ok(Self {
             store_id,
@@ -31,6 +35,7 @@ impl Member {
             health: Health::new(options.back_off_ms),
             probe_timeout: Duration::from_millis(options.probe_timeout_ms),
             probing: Mutex::new(()),
+            counters: Arc::clone(counters),
         })
     }
 
@@ -57,12 +62,18 @@ impl Member {
         }
     }
 
+    /// Whether somebody is asking it whether it is back.
+    pub(crate) fn is_probed(&self) -> bool {
+        self.probing.try_lock().is_err()
+    }
+
     /// Asks a store that is rested whether it is back; one question at a time, however many pages want to know.
     pub(crate) async fn probe(&self) {
         let _turn = self.probing.lock().await;
         if !self.health.is_rested(Instant::now()) {
             return;
         }
+        self.counters.probe();
         let asked = timeout(self.probe_timeout, self.client.status()).await;
         let late = || StoreCallError::no_answer("it does not say that it is back");
         // What matters is kept in the health.

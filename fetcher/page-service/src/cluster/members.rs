@@ -7,6 +7,7 @@ use page_store::Digest;
 
 use super::ClusterOptions;
 use super::member::Member;
+use super::metrics::Counters;
 use crate::Ring;
 use crate::limits::STORES;
 
@@ -27,7 +28,12 @@ impl Members {
     }
 
     /// The same for another listing; a store that stays where it was keeps its connection and its health.
-    pub(crate) fn become_of(&self, listed: Vec<(u32, String)>, options: &ClusterOptions) -> Self {
+    pub(crate) fn become_of(
+        &self,
+        listed: Vec<(u32, String)>,
+        options: &ClusterOptions,
+        counters: &Arc<Counters>,
+    ) -> Self {
         if listed.len() > STORES {
             tracing::error!(
                 listed = listed.len(),
@@ -42,7 +48,7 @@ impl Members {
                 by_id.insert(*store_id, Arc::clone(member));
                 continue;
             }
-            match Member::new(*store_id, address, options) {
+            match Member::new(*store_id, address, options, counters) {
                 Ok(member) => {
                     by_id.insert(*store_id, Arc::new(member));
                 }
@@ -90,16 +96,16 @@ mod tests {
 
     #[tokio::test]
     async fn who_stays_is_kept_who_moved_is_made_anew() {
-        let options = ClusterOptions::default();
+        let (options, counters) = (ClusterOptions::default(), Arc::default());
         let list = |ports: &[(u32, u16)]| -> Vec<(u32, String)> {
             let stores = ports.iter();
             stores
                 .map(|(id, port)| (*id, format!("127.0.0.1:{port}")))
                 .collect()
         };
-        let first = Members::default().become_of(list(&[(1, 10), (2, 20)]), &options);
+        let first = Members::default().become_of(list(&[(1, 10), (2, 20)]), &options, &counters);
         assert!(first.is_of(&list(&[(1, 10), (2, 20)])));
-        let second = first.become_of(list(&[(1, 10), (2, 21), (3, 30)]), &options);
+        let second = first.become_of(list(&[(1, 10), (2, 21), (3, 30)]), &options, &counters);
         let same = |id: u32| {
             let (old, new) = (first.get(id), second.get(id));
             old.zip(new)
@@ -107,7 +113,7 @@ mod tests {
         };
         assert_eq!((same(1), same(2), same(3)), (true, false, false));
         assert_eq!(second.order(&Digest::of(b"x")).len(), 3);
-        let broken = second.become_of(vec![(4, "http://a b".to_owned())], &options);
+        let broken = second.become_of(vec![(4, "http://a b".to_owned())], &options, &counters);
         assert!(broken.get(4).is_none() && broken.all().count() == 0);
     }
 }

@@ -48,8 +48,8 @@ impl Counters {
         self.unavailable.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn probes(&self, count: usize) {
-        self.probes.fetch_add(count as u64, Ordering::Relaxed);
+    pub(crate) fn probe(&self) {
+        self.probes.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn failed_reads(&self, count: usize) {

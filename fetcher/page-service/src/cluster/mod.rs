@@ -41,7 +41,7 @@ struct Inner {
     members: RwLock<Arc<Members>>,
     /// When the directory was last asked to learn anew.
     refreshed: Mutex<Option<Instant>>,
-    counters: Counters,
+    counters: Arc<Counters>,
 }
 
 /// One store, as the cluster sees it.
@@ -73,7 +73,7 @@ impl ClusterStore {
             options,
             members: RwLock::default(),
             refreshed: Mutex::new(None),
-            counters: Counters::default(),
+            counters: Arc::default(),
         }))
     }
 
@@ -121,7 +121,7 @@ impl ClusterStore {
         }
         let mut members = self.0.members.write();
         if !members.is_of(&listed) {
-            *members = Arc::new(members.become_of(listed, &self.0.options));
+            *members = Arc::new(members.become_of(listed, &self.0.options, &self.0.counters));
         }
         Arc::clone(&members)
     }
@@ -170,9 +170,8 @@ impl ClusterStore {
         if rested.is_empty() {
             return now;
         }
-        self.0.counters.probes(rested.len());
         if now.len() >= needed {
-            for member in rested {
+            for member in rested.into_iter().filter(|member| !member.is_probed()) {
                 tokio::spawn(async move { member.probe().await });
             }
             return now;

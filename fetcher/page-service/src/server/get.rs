@@ -12,7 +12,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use super::{Shared, blocking};
-use crate::limits::{ANSWER_TIMEOUT_MS, CHUNK_SIZE_BYTES, STREAM_MESSAGES};
+use crate::limits::{ANSWER_TIMEOUT_MS, CHUNK_SIZE_BYTES, STREAM_MESSAGES, transfer_timeout};
 use crate::{StoreCallError, wire};
 
 type Parts = mpsc::Sender<Result<pb::GetResponse, Status>>;
@@ -31,8 +31,9 @@ pub(super) async fn serve(
     let store_id = shared.store_id;
     let part_timeout = Duration::from_millis(shared.options.part_timeout_ms);
     tokio::spawn(async move {
-        // A reader that is gone or takes nothing more ends it.
-        let _ = send(&page, store_id, &parts, part_timeout).await;
+        // A reader that is gone, takes nothing more or takes too long ends it.
+        let whole = transfer_timeout(page.payload.len() as u64);
+        let _ = timeout(whole, send(&page, store_id, &parts, part_timeout)).await;
         drop(open);
     });
     Ok(ReceiverStream::new(stream))

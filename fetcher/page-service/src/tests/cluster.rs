@@ -166,6 +166,32 @@ async fn a_store_that_hangs_delays_one_page_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_stops_answering_on_an_open_connection_is_replaced_and_comes_back() {
+    let stores = Stores::new(3).await;
+    let cluster = stores.cluster(3);
+    let page = |seed| capture("http://a.example/", noise(seed, 100));
+    cluster.put(page(0)).await.unwrap();
+    let cluster = stores.cluster(2);
+    for seed in 0..6 {
+        cluster.put(page(seed)).await.unwrap();
+    }
+    stores.get(1).proxy.hang(true);
+    for seed in 100..110 {
+        let mut ids = cluster.put(page(seed)).await.unwrap().stores;
+        ids.sort_unstable();
+        assert_eq!(ids, [2, 3]);
+    }
+    assert_eq!(cluster.metrics().failed_copies, 1, "one page waited for it");
+    stores.get(1).proxy.hang(false);
+    let mut seed = 1_000;
+    while !cluster.put(page(seed)).await.unwrap().stores.contains(&1) {
+        seed += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(stores.get(1).store.scrub().problems, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_store_killed_while_it_takes_a_page_is_replaced_by_the_next() {
     let stores = Stores::new(3).await;
     let cluster = stores.cluster(2);

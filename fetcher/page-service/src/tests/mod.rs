@@ -5,4 +5,5 @@ mod faults;
 mod one_store;
 mod proxy;
 mod reading;
+mod refusals;
 mod support;

@@ -8,10 +8,11 @@ use bytes::Bytes;
 
 use super::*;
 use crate::capture::Truncated;
-use crate::error::{BadRecord, InvalidCapture};
+use crate::error::{BadRecord, GetError, InvalidCapture};
 use crate::page::Place;
 use crate::records::RecordKind;
 use crate::segment;
+use crate::stats::StoreStats;
 use crate::testing::{capture, noise, options, overwrite};
 
 mod announced;
