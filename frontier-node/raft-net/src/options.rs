@@ -19,9 +19,6 @@ pub struct NetOptions {
     pub ping_interval_ms: u64,
     /// Connections a peer for calls and appends; groups are spread over them by their id.
     pub append_lanes: usize,
-    /// Least time allowed to set up an append stream and to answer an append, in milliseconds. Raft's own limit is part
-    /// of a heartbeat, in which a large entry neither crosses a slow network nor reaches a busy disk.
-    pub append_patience_ms: u64,
 }
 
 impl NetOptions {
@@ -35,7 +32,6 @@ impl NetOptions {
             heartbeat_window_ms: 10,
             ping_interval_ms: 500,
             append_lanes: 2,
-            append_patience_ms: 5_000,
         }
     }
 
@@ -45,10 +41,6 @@ impl NetOptions {
 
     pub(crate) const fn heartbeat_window(&self) -> Duration {
         Duration::from_millis(self.heartbeat_window_ms)
-    }
-
-    pub(crate) const fn append_patience(&self) -> Duration {
-        Duration::from_millis(self.append_patience_ms)
     }
 
     /// Never zero, which no timer takes.

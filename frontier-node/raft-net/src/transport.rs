@@ -255,7 +255,7 @@ impl Transport for NetTransport {
             let appending = Appending {
                 envelope: shared.identity().to(to.node_id),
                 group_id: to.group_id,
-                patience: idle_timeout.max(shared.options.append_patience()),
+                patience: idle_timeout,
                 stop: shared.stop.clone(),
                 counters: Arc::clone(&shared.counters),
             };

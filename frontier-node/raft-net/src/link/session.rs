@@ -88,10 +88,11 @@ impl Session {
                     }
                     self.ping(context);
                 }
-                () = until(due) => self.flush(context),
+                // What waits already goes along, even when this task comes late.
                 Some(beat) = end.queue.recv(), if self.batch.has_room() => {
                     self.batch.push(beat, Instant::now(), context.options.heartbeat_window());
                 }
+                () = until(due) => self.flush(context),
             }
         }
     }
