@@ -29,7 +29,7 @@ pub(crate) struct Published {
 
 /// The machine could not be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the shard is busy or stopped")]
+#[error("the shard is busy, stopped or still being fed")]
 pub(crate) struct CellError;
 
 /// The place where a shard's machine is while no entry is being applied.
@@ -43,6 +43,8 @@ pub(crate) struct MachineCell {
 struct Slot {
     machine: Option<Machine>,
     applied_index: u64,
+    /// There was a machine: if it is away, it comes back after one batch. A replica that is still being fed has none.
+    is_made: bool,
 }
 
 impl Default for MachineCell {
@@ -67,6 +69,7 @@ impl MachineCell {
         {
             let mut slot = self.slot.lock();
             slot.machine = Some(machine);
+            slot.is_made = true;
             slot.applied_index = applied_index;
         }
         self.back.notify_all();
@@ -82,7 +85,7 @@ impl MachineCell {
         let deadline = Instant::now() + longest;
         let mut slot = self.slot.lock();
         while slot.machine.is_none() {
-            if self.back.wait_until(&mut slot, deadline).timed_out() {
+            if !slot.is_made || self.back.wait_until(&mut slot, deadline).timed_out() {
                 return Err(CellError);
             }
         }
