@@ -9,7 +9,6 @@ use pb::frontier_server::{Frontier as Service, FrontierServer};
 use proto::frontier_v1 as pb;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
@@ -68,11 +67,10 @@ pub(crate) async fn serve(
         .initial_stream_window_size(4 << 20)
         .initial_connection_window_size(16 << 20)
         .http2_keepalive_interval(Some(std::time::Duration::from_secs(20)))
-        .tcp_nodelay(true)
         .add_service(frontier_service(frontier))
         .add_service(health_service)
         .add_service(reflection_service()?)
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(raft_net::incoming(listener), stop.cancelled_owned())
         .await
         .map_err(|error| ServeError::Transport(error.to_string()))
 }

@@ -84,3 +84,5 @@ pub const HANDSHAKE_STOP_MS: u64 = 500;
 pub const HAND_OVER_RETRY_MS: u64 = 300;
 /// Bytes of a request's id in the log.
 pub const REQUEST_ID_SIZE_BYTES: usize = 64;
+/// Space that is kept free on the device unless told otherwise, bytes: rows, logs and pages stop before it is used.
+pub const DEFAULT_MIN_FREE_BYTES: u64 = 128 << 20;

@@ -185,20 +185,29 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
         if self.is_heartbeat {
             return openraft::network::stream_append_sequential(self, input, option);
         }
-        let (sender, spans) = mpsc::unbounded_channel();
-        let requests = input.map(move |request| {
-            let _ended = sender.send(Span::of(&request));
-            encode(&AppendRequestMsg::from(&request))
-        });
-        let replies = self
-            .transport
-            .append_stream(self.to, requests.boxed(), self.append_patience);
+        let (to, transport) = (self.to, Arc::clone(&self.transport));
+        let patience = self.append_patience;
         let limits = Limits {
-            patience: self.append_patience,
+            patience,
             purge_due: self.purge_due.clone(),
         };
         Box::pin(async move {
-            let replies = replies.await.map_err(|error| rpc_error(&error))?;
+            // openraft sleeps its back-off where a request is made, so a stream that is refused before its first
+            // request was taken would be tried again at once, for ever.
+            let mut input = input;
+            let Some(first) = input.next().await else {
+                return Ok(futures::stream::empty().boxed());
+            };
+            let (sender, spans) = mpsc::unbounded_channel();
+            let all = futures::stream::once(std::future::ready(first)).chain(input);
+            let requests = all.map(move |request| {
+                let _ended = sender.send(Span::of(&request));
+                encode(&AppendRequestMsg::from(&request))
+            });
+            let replies = transport
+                .append_stream(to, requests.boxed(), patience)
+                .await
+                .map_err(|error| rpc_error(&error))?;
             Ok(read_replies(replies, spans, limits))
         })
     }

@@ -25,7 +25,7 @@ pub fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("ESCAPEMENT_LOG")
-                .unwrap_or_else(|_| "info,openraft=warn".into()),
+                .unwrap_or_else(|_| "info,openraft=error".into()),
         )
         .init();
     let ended = Settings::parse()

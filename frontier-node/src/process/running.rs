@@ -25,7 +25,7 @@ use crate::cluster::{
 };
 use crate::grpc::{ServeError, check_address};
 use crate::identity::{Descriptor, IdentityError};
-use crate::limits::{HAND_OVER_MS, HANDSHAKE_STOP_MS};
+use crate::limits::{DEFAULT_MIN_FREE_BYTES, HAND_OVER_MS, HANDSHAKE_STOP_MS};
 use crate::node::{FrontierNode, NodeError};
 use crate::options::NodeOptions;
 
@@ -250,7 +250,7 @@ async fn open(
         Arc::clone(&clocks) as Arc<dyn raft_net::WallClock>,
     );
     let pages = if member.has_store {
-        Some(open_pages(&member.dir).await?)
+        Some(open_pages(&member.dir, settings.min_free_bytes).await?)
     } else {
         None
     };
@@ -282,9 +282,7 @@ fn options(
     if let Some(size_bytes) = settings.block_cache_size_bytes {
         engine.block_cache_size_bytes = size_bytes;
     }
-    if let Some(min_free_bytes) = settings.min_free_bytes {
-        engine.min_free_bytes = min_free_bytes;
-    }
+    engine.min_free_bytes = settings.min_free_bytes.unwrap_or(DEFAULT_MIN_FREE_BYTES);
     let mut options = NodeOptions::new(dir, descriptor.shards.len() as u64);
     if let Some(urls) = settings.expected_urls {
         options.expected_urls = urls;
@@ -328,7 +326,10 @@ fn walls(transport: &NetTransport) -> Vec<SampledWall> {
 }
 
 /// The page store beside the frontier. Rows name what it holds, so it may not have vanished from a directory in use.
-async fn open_pages(dir: &Path) -> Result<Arc<PageStore>, ProcessError> {
+async fn open_pages(
+    dir: &Path,
+    min_free_bytes: Option<u64>,
+) -> Result<Arc<PageStore>, ProcessError> {
     let (pages, log) = (dir.join("pages"), dir.join("log"));
     blocking(move || {
         if log.exists() && !pages.join("store-id").exists() {
@@ -338,7 +339,9 @@ async fn open_pages(dir: &Path) -> Result<Arc<PageStore>, ProcessError> {
                 log.display()
             )));
         }
-        PageStore::open(StoreOptions::new(pages))
+        let mut options = StoreOptions::new(pages);
+        options.min_free_bytes = min_free_bytes.unwrap_or(DEFAULT_MIN_FREE_BYTES);
+        PageStore::open(options)
             .map(Arc::new)
             .map_err(|error| ProcessError::Pages(error.to_string()))
     })
