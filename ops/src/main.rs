@@ -2,8 +2,10 @@
 
 mod bench;
 mod cli;
+mod cluster;
 mod crawl;
 mod demo;
+mod drill;
 mod duration;
 mod embedded;
 mod fakeweb;

@@ -56,14 +56,6 @@ impl Addresses {
         }
     }
 
-    /// The node at a gRPC address.
-    pub fn node_at(&self, address: &str) -> Option<u32> {
-        let address: SocketAddr = address.parse().ok()?;
-        self.grpc
-            .iter()
-            .find_map(|(node, grpc)| (*grpc == address).then_some(*node))
-    }
-
     /// The gRPC addresses as text.
     pub fn grpc_list(&self) -> Vec<String> {
         self.grpc.values().map(SocketAddr::to_string).collect()
@@ -79,11 +71,13 @@ mod tests {
     #[test]
     fn all_differ_and_all_are_loopback() {
         let addresses = Addresses::loopback(3).unwrap();
-        let all: BTreeSet<_> = addresses.grpc.values().chain(addresses.http.values()).collect();
+        let all: BTreeSet<_> = addresses
+            .grpc
+            .values()
+            .chain(addresses.http.values())
+            .collect();
         assert_eq!(all.len(), 6);
         assert!(all.iter().all(|address| address.ip().is_loopback()));
-        let second = addresses.grpc_list()[1].clone();
-        assert_eq!(addresses.node_at(&second), Some(2));
-        assert_eq!(addresses.node_at("127.0.0.1:1"), None);
+        assert_eq!(addresses.grpc_list()[1], addresses.grpc[&2].to_string());
     }
 }

@@ -109,8 +109,7 @@ impl Control {
         }
         let offered = self.router.offer_within(items, OFFER_WITHIN).await;
         let refused = offered.results.iter().flatten();
-        let refused =
-            refused.filter(|result| result.code() == pb::discover_result::Code::Refused);
+        let refused = refused.filter(|result| result.code() == pb::discover_result::Code::Refused);
         let reasons: Vec<&str> = refused.map(|result| result.reason.as_str()).collect();
         if offered.undelivered.is_empty() && reasons.is_empty() {
             return Ok(());
@@ -121,11 +120,6 @@ impl Control {
             reasons.len(),
             reasons.first().unwrap_or(&"-")
         )))
-    }
-
-    /// The shard that owns a host.
-    pub fn shard_of_host(&self, host: &str) -> Option<u64> {
-        self.router.owner(self.router.partition_of_host(host))
     }
 
     /// What every node that answers says of a shard.

@@ -64,7 +64,10 @@ mod tests {
             ["--fetch-timeout", "4000"],
             ["--resolve", "*=127.0.0.1:80"],
         ] {
-            assert!(words.windows(2).any(|two| two == pair), "{pair:?} {words:?}");
+            assert!(
+                words.windows(2).any(|two| two == pair),
+                "{pair:?} {words:?}"
+            );
         }
     }
 }

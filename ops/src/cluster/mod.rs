@@ -27,9 +27,10 @@ mod ready;
 mod running;
 
 pub use addresses::Addresses;
-pub use control::{Control, NodeClient};
+pub use control::{Control, NodeClient, all_statuses, clients};
 pub use fetcher::FetcherSpec;
-pub use idle::{Left, left};
+pub use idle::left;
+pub use listing::Listed;
 pub use node::NodeSpec;
 pub use programs::Programs;
 pub use running::Cluster;

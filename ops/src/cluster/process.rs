@@ -199,7 +199,10 @@ mod tests {
             error.contains("ended before") && error.contains("no such directory"),
             "{error}"
         );
-        let mut process = shell("trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done", &log);
+        let mut process = shell(
+            "trap 'exit 4' TERM; echo ready; while :; do sleep 0.01; done",
+            &log,
+        );
         process.wait_ready().await.unwrap();
         let error = process.terminate().await.unwrap_err().to_string();
         assert!(error.contains("exit status: 4"), "{error}");

@@ -149,11 +149,6 @@ impl Cluster {
         empty(&dir).map_err(|e| CommandError::io(format!("cannot empty {}", dir.display()), e))
     }
 
-    /// A node's directory.
-    pub fn node_dir(&self, number: u32) -> Option<&Path> {
-        self.nodes.get(&number).map(|node| node.spec.dir.as_path())
-    }
-
     /// Starts a fetcher that does not run, and waits until it is ready.
     pub async fn start_fetcher(&mut self, number: u32) -> Result<(), CommandError> {
         let log = self.logs.join(format!("fetcher-{number}.log"));
@@ -326,6 +321,9 @@ mod tests {
                 Err(error) => break error.to_string(),
             }
         };
-        assert!(error.contains("node 1") && error.contains("broken"), "{error}");
+        assert!(
+            error.contains("node 1") && error.contains("broken"),
+            "{error}"
+        );
     }
 }
