@@ -69,7 +69,8 @@ impl Verdict {
             ]),
             ..CheckOptions::default()
         };
-        let times: Vec<u64> = evidence.arrivals.iter().map(|a| a.t_ns).collect();
+        let mut times: Vec<u64> = evidence.arrivals.iter().map(|a| a.t_ns).collect();
+        times.sort_unstable();
         let longest_pause = pause::longest_ns(&times, &evidence.samples).map(Duration::from_nanos);
         let web = check(evidence.arrivals, &evidence.manifest, &options);
         let outcomes = compare_outcomes(outcomes(&evidence.listed), &evidence.manifest);
