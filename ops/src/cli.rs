@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{bench, crawl, demo, drill, fakeweb, get, inspect, plan};
+use crate::{bench, crawl, demo, drill, fakeweb, get, inspect, plan, scrub};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -32,6 +32,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Size a crawl: rates, memory, disk, boxes.
     Plan(plan::Args),
+    /// Read and check every stored page.
+    Scrub(scrub::Args),
 }
 
 impl Cli {
@@ -46,6 +48,7 @@ impl Cli {
             Command::Get(args) => get::run(&args),
             Command::Inspect(args) => inspect::run(args),
             Command::Plan(args) => plan::run(&args),
+            Command::Scrub(args) => scrub::run(&args),
         }
     }
 }

@@ -14,7 +14,9 @@ mod inspect;
 mod output;
 mod plan;
 mod records;
+mod scrub;
 mod signals;
+mod stores;
 
 use clap::Parser;
 use std::process::ExitCode;

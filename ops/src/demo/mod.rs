@@ -91,6 +91,7 @@ fn plan(args: &Args) -> Plan {
         mean_pages: plan.pages_per_host / 2,
         features: Features::default(),
         attempts: ATTEMPTS,
+        response_time_factor_tenths: 0,
         patience: PATIENCE,
         ..plan
     }

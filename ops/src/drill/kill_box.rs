@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a rate is measured.
-const OVER: Duration = Duration::from_secs(8);
+const OVER: Duration = Duration::from_secs(10);
 /// Between a return and the next measurement.
 const BETWEEN: Duration = Duration::from_secs(3);
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long the node stays away.
 const AWAY: Duration = Duration::from_secs(2);
 /// How long a fed replica may take to be a voter of every shard.
-const VOTER_WITHIN: Duration = Duration::from_secs(5);
+const VOTER_WITHIN: Duration = Duration::from_secs(8);
 /// Between two rounds.
 const BETWEEN: Duration = Duration::from_secs(3);
 /// What one round takes, about.

@@ -31,6 +31,8 @@ pub struct Plan {
     pub open_fetches: u32,
     /// Attempts of a URL.
     pub attempts: u32,
+    /// A delay is at least this many tenths of the last response time; 0: the product's default, ten times.
+    pub response_time_factor_tenths: u32,
     /// A crawl is over when nothing becomes ready within this time.
     pub patience: Duration,
     /// What occurs in the web.
@@ -62,6 +64,8 @@ impl Plan {
             delay: common.delay,
             open_fetches: OPEN_FETCHES.max(common.hosts * OPEN_FETCHES / HOSTS),
             attempts: super::limits::ATTEMPTS,
+            // Nearly off: a busy machine would lengthen the delays, and hide what comes too early.
+            response_time_factor_tenths: 1,
             patience: PATIENCE,
             features: steady(),
             seed: common.seed,

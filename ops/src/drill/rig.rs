@@ -255,6 +255,7 @@ fn policy(plan: &Plan) -> pb::CrawlPolicy {
         fetch_timeout_ms: ms(FETCH_TIMEOUT),
         back_off_base_ms: BACK_OFF_BASE_MS,
         max_attempts: plan.attempts,
+        response_time_factor_tenths: plan.response_time_factor_tenths,
         ..pb::CrawlPolicy::default()
     }
 }

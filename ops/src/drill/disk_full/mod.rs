@@ -18,8 +18,12 @@ use std::time::{Duration, Instant};
 
 /// How long one full disk is watched.
 const ONE_FULL: Duration = Duration::from_secs(6);
-/// How long two are, at most: until a refusal names the reason.
-const TWO_FULL: Duration = Duration::from_secs(15);
+/// After two are full, until what was leased before is fetched.
+const IN_FLIGHT: Duration = Duration::from_secs(3);
+/// How long two full disks are watched.
+const BOTH_FULL: Duration = Duration::from_secs(3);
+/// How long a refusal that names the reason is waited for.
+const REFUSED_WITHIN: Duration = Duration::from_secs(15);
 /// Between two rounds.
 const BETWEEN: Duration = Duration::from_secs(4);
 /// Pause between two questions.
@@ -41,7 +45,7 @@ impl Drill for DiskFull {
             self.disks.insert(node, SmallDisk::mount(&at)?);
         }
         Ok(Plan::lasting(
-            (ONE_FULL + TWO_FULL + BETWEEN) * rounds,
+            (ONE_FULL + IN_FLIGHT + BOTH_FULL + BETWEEN) * rounds,
             common,
         ))
     }
@@ -70,10 +74,15 @@ impl Drill for DiskFull {
             let others: Vec<u32> = others.collect();
             let second = others[rig.choose(others.len())];
             self.disk(second)?.fill()?;
+            // What was leased before is still fetched.
+            rig.settle(IN_FLIGHT).await?;
+            let rate = rig.rate(BOTH_FULL).await?;
             match wait_refusal(rig, shard).await? {
                 Some(reason) => note_round(
                     round,
-                    format_args!("the disk of node {second} is full as well; refused: {reason}"),
+                    format_args!(
+                        "the disk of node {second} is full as well: {rate:.1} requests a second; refused: {reason}"
+                    ),
                 ),
                 None => measured.broken.push(format!(
                     "with the disks of nodes {first} and {second} full, no refusal named the reason"
@@ -102,9 +111,9 @@ impl DiskFull {
     }
 }
 
-/// Offers a URL that is known, then one that is not, until a node refuses for want of space. `None`: none did in time.
+/// Asks every node for an entry until one refuses for want of space. `None`: none did in time.
 async fn wait_refusal(rig: &mut Rig, shard: u64) -> Result<Option<String>, CommandError> {
-    let until = Instant::now() + TWO_FULL;
+    let until = Instant::now() + REFUSED_WITHIN;
     while Instant::now() < until {
         for node in rig.others(&[]) {
             // A policy as it is changes nothing, but is an entry.
