@@ -66,6 +66,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     if args.json {
         output::line(json_of(args, &verdict, next_lease)?)?;
     } else {
+        output::line(next_lease)?;
         output::line(&verdict)?;
     }
     Ok(if verdict.holds() {

@@ -1,6 +1,7 @@
 //! What the web saw, and what the nodes' records say, against the promises.
 
 use super::limits::SHOWN;
+use super::pages::PagesRead;
 use super::pause::{self, Sample};
 use crate::cluster::Listed;
 use crate::records;
@@ -25,6 +26,10 @@ pub struct Evidence {
     pub listed: Vec<Listed>,
     /// The counters of all shards, at the end.
     pub shards: Vec<pb::ShardStatusResponse>,
+    /// Which stored pages can be read back.
+    pub pages: PagesRead,
+    /// Disks were lost on purpose, more than a page has copies: pages may be gone.
+    pub may_lose_pages: bool,
     /// What was ready, all along.
     pub samples: Vec<Sample>,
     /// Least time between two contacts of a host.
@@ -40,8 +45,10 @@ pub struct Verdict {
     pub web: Report,
     /// The records' side.
     pub outcomes: OutcomeReport,
-    /// URLs neither fetched nor ended with a reason.
+    /// URLs neither fetched nor ended with a reason, or whose stored page cannot be read.
     pub lost: BTreeSet<String>,
+    /// Pages whose every copy was on a disk that was lost on purpose.
+    pub gone: usize,
     /// Requests beyond the usual number that no lost lease and no reported return to the queue explains.
     pub repeats: u64,
     /// Leases that the nodes report lost.
@@ -74,7 +81,12 @@ impl Verdict {
         let longest_pause = pause::longest_ns(&times, &evidence.samples).map(Duration::from_nanos);
         let web = check(evidence.arrivals, &evidence.manifest, &options);
         let outcomes = compare_outcomes(outcomes(&evidence.listed), &evidence.manifest);
-        let lost = lost(&web, &evidence.listed, &evidence.manifest);
+        let mut lost = lost(&web, &evidence.listed, &evidence.manifest);
+        lost.extend(evidence.pages.unreadable);
+        let gone = evidence.pages.gone.len();
+        if !evidence.may_lose_pages {
+            lost.extend(evidence.pages.gone);
+        }
         let expired = counter(&evidence.shards, "leases_expired");
         let requeued =
             counter(&evidence.shards, "pages_requeue") + counter(&evidence.shards, "outbox_full");
@@ -89,6 +101,7 @@ impl Verdict {
             web,
             outcomes,
             lost,
+            gone,
             longest_pause,
         }
     }
@@ -120,6 +133,9 @@ impl fmt::Display for Verdict {
         }
         for shard in &self.unconserved {
             writeln!(f, "shard {shard} does not conserve its URLs")?;
+        }
+        if self.gone > 0 {
+            writeln!(f, "pages with every copy on a lost disk: {}", self.gone)?;
         }
         let pause = self.longest_pause.map_or(0, |pause| pause.as_millis());
         writeln!(

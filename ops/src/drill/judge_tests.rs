@@ -43,6 +43,8 @@ fn perfect() -> Evidence {
         listed,
         manifest,
         shards: vec![shard(&[])],
+        pages: PagesRead::default(),
+        may_lose_pages: false,
         samples: Vec::new(),
         delay: Duration::from_secs(1),
         attempts: 3,
@@ -170,4 +172,18 @@ fn wrong_bytes_and_broken_sums_are_seen() {
     evidence.shards[0].terms.as_mut().unwrap().accepted = 1;
     let verdict = Verdict::of(evidence);
     assert_eq!((verdict.unconserved.len(), verdict.holds()), (1, false));
+}
+
+#[test]
+fn a_page_that_cannot_be_read_back_is_lost() {
+    let mut evidence = perfect();
+    evidence.pages.unreadable = vec!["http://a.example/".to_owned()];
+    assert_eq!(Verdict::of(evidence).lost.len(), 1);
+    let with_gone = |may_lose_pages| {
+        let mut evidence = perfect();
+        evidence.pages.gone = vec!["http://a.example/".to_owned()];
+        evidence.may_lose_pages = may_lose_pages;
+        Verdict::of(evidence).holds()
+    };
+    assert!(with_gone(true) && !with_gone(false));
 }

@@ -8,6 +8,8 @@ pub const CRAWL: u32 = 1;
 pub const NODES: u32 = 3;
 /// Shards of a cluster.
 pub const SHARDS: u32 = 4;
+/// Stores that hold each page.
+pub const COPIES: u32 = 2;
 /// Hosts of the fake web, by default.
 pub const HOSTS: u32 = 60;
 /// How long a lease lasts: what was in flight at a kill waits this long.
@@ -51,6 +53,8 @@ pub const PROBE_TTL_MS: u64 = 5_000;
 
 /// A crawl that lost a box keeps at least this share of its rate.
 pub const KEPT_RATE: f64 = 0.75;
+/// Pages read back at once.
+pub const PAGE_READS: usize = 16;
 /// Violations of one kind that are listed.
 pub const SHOWN: usize = 10;
 

@@ -2,6 +2,7 @@
 //! survive the loss of another node, which they could not with two voters.
 
 use super::args::Common;
+use super::limits::COPIES;
 use super::plan::Plan;
 use super::rig::Rig;
 use super::{Drill, Measured, note_round};
@@ -26,7 +27,9 @@ impl Drill for LoseADisk {
     const ROUNDS: u32 = 2;
 
     fn plan(&mut self, common: &Common, rounds: u32, _: &Path) -> Result<Plan, CommandError> {
-        Ok(Plan::lasting(ROUND * rounds, common))
+        let mut plan = Plan::lasting(ROUND * rounds, common);
+        plan.may_lose_pages = rounds >= COPIES;
+        Ok(plan)
     }
 
     async fn run(&mut self, rig: &mut Rig, rounds: u32) -> Result<Measured, CommandError> {

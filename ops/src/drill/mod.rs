@@ -9,6 +9,7 @@
 //! | `plan` | how much of everything |
 //! | `probe` | from a fault to the next lease |
 //! | `sampler`, `pause` | the longest time without a request while work was ready |
+//! | `pages` | whether every stored page can be read back |
 //! | `judge`, `report` | the promises, and the line they end in |
 //!
 //! Every wait is bounded: a cluster that is stuck ends the drill with an error that says what waited.
@@ -25,6 +26,7 @@ mod kill_fetcher;
 mod kill_leader;
 mod limits;
 mod lose_a_disk;
+mod pages;
 mod partition;
 mod pause;
 mod pause_fetcher;
@@ -150,17 +152,7 @@ fn show(
         return output::line(line.json()?);
     }
     output::line(verdict)?;
-    if let NextLease {
-        median: Some(median),
-        worst: Some(worst),
-    } = line.next_lease_ms
-    {
-        output::line(format_args!(
-            "next lease after a fault: median {median} ms, worst of {} {worst} ms",
-            measured.next_lease.len()
-        ))?;
-    }
-    Ok(())
+    output::line(line.next_lease_ms)
 }
 
 /// Runs it on a runtime of its own; SIGINT and SIGTERM end it, and with it every process it started.

@@ -35,6 +35,8 @@ pub struct Plan {
     pub response_time_factor_tenths: u32,
     /// A crawl is over when nothing becomes ready within this time.
     pub patience: Duration,
+    /// More disks are lost than a page has copies, so pages may be gone.
+    pub may_lose_pages: bool,
     /// What occurs in the web.
     pub features: Features,
     /// Seed of the web and of every choice.
@@ -67,6 +69,7 @@ impl Plan {
             // Nearly off: a busy machine would lengthen the delays, and hide what comes too early.
             response_time_factor_tenths: 1,
             patience: PATIENCE,
+            may_lose_pages: false,
             features: steady(),
             seed: common.seed,
             node_flags: BTreeMap::new(),

@@ -2,6 +2,7 @@
 
 use crate::output::CommandError;
 use serde::Serialize;
+use std::fmt;
 use std::time::Duration;
 
 /// The line, in the order of its fields. Null: not measured.
@@ -41,6 +42,18 @@ impl NextLease {
         Self {
             median: sorted.get(sorted.len() / 2).copied(),
             worst: sorted.last().copied(),
+        }
+    }
+}
+
+impl fmt::Display for NextLease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.median, self.worst) {
+            (Some(median), Some(worst)) => write!(
+                f,
+                "next lease after a fault: median {median} ms, worst {worst} ms"
+            ),
+            _ => f.write_str("next lease after a fault: not measured"),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use super::judge::{Evidence, Verdict};
 use super::limits::{
-    BACK_OFF_BASE_MS, CAUGHT_UP_WITHIN, CRAWL, FETCH_TIMEOUT, IDLE_LOOKS, LEASE_TTL, LOOK_EVERY,
-    QUIET_WITHIN, WARM_UP_WITHIN,
+    BACK_OFF_BASE_MS, CAUGHT_UP_WITHIN, COPIES, CRAWL, FETCH_TIMEOUT, IDLE_LOOKS, LEASE_TTL,
+    LOOK_EVERY, QUIET_WITHIN, WARM_UP_WITHIN,
 };
+use super::pages;
 use super::plan::Plan;
 use super::probe::LeaseProbe;
 use super::sampler::Sampler;
@@ -158,6 +159,9 @@ impl Rig {
         self.wait_idle().await?;
         let listed = self.control.list_urls().await?;
         let shards = self.control.statuses().await?;
+        let nodes = self.control.nodes().values();
+        let addresses: Vec<String> = nodes.map(|node| node.address().to_owned()).collect();
+        let pages = pages::read_all(&addresses, &listed).await?;
         for fetcher in self.cluster.fetcher_numbers() {
             self.cluster.terminate_fetcher(fetcher).await?;
         }
@@ -174,6 +178,8 @@ impl Rig {
             manifest: self.manifest,
             listed,
             shards,
+            pages,
+            may_lose_pages: self.plan.may_lose_pages,
             samples,
             delay: self.plan.delay,
             attempts: self.plan.attempts,
@@ -239,7 +245,7 @@ fn cluster(
     let fetcher = FetcherSpec {
         frontier: addresses.grpc_list(),
         web: web.addr,
-        copies: 2,
+        copies: COPIES,
         open_fetches: plan.open_fetches,
         lease_ttl: LEASE_TTL,
         fetch_timeout: FETCH_TIMEOUT,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// How long one full disk is watched.
 const ONE_FULL: Duration = Duration::from_secs(6);
 /// After two are full, until what was leased before is fetched.
-const IN_FLIGHT: Duration = Duration::from_secs(3);
+const IN_FLIGHT: Duration = Duration::from_secs(6);
 /// How long two full disks are watched.
 const BOTH_FULL: Duration = Duration::from_secs(3);
 /// How long a refusal that names the reason is waited for.
