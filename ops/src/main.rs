@@ -2,10 +2,8 @@
 
 mod bench;
 mod cli;
-mod cluster;
 mod crawl;
 mod demo;
-mod drill;
 mod duration;
 mod embedded;
 mod fakeweb;
@@ -14,9 +12,7 @@ mod inspect;
 mod output;
 mod plan;
 mod records;
-mod scrub;
 mod signals;
-mod stores;
 
 use clap::Parser;
 use std::process::ExitCode;

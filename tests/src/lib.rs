@@ -4,6 +4,9 @@
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod cluster;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod crawl;
 #[cfg(test)]
 mod dependency_directions;

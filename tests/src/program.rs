@@ -1,12 +1,27 @@
-//! The command line under test, as a process.
+//! The programs under test, as processes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The `escapement` that was built with these tests (`cargo build --workspace` comes first).
+/// The command line.
 pub fn escapement() -> PathBuf {
+    built("escapement")
+}
+
+/// The node of a cluster.
+pub fn frontier_node() -> PathBuf {
+    built("frontier-node")
+}
+
+/// The fetcher of a cluster.
+pub fn fetcher() -> PathBuf {
+    built("fetcher")
+}
+
+/// A program that was built with these tests (`cargo build --workspace` comes first).
+fn built(name: &str) -> PathBuf {
     let tests = std::env::current_exe().unwrap();
-    let program = tests.parent().unwrap().parent().unwrap().join("escapement");
+    let program = tests.parent().unwrap().parent().unwrap().join(name);
     assert!(
         program.exists(),
         "build the workspace first: {} is missing",

@@ -32,7 +32,7 @@ mod open_loop;
 mod outcome;
 mod pairs;
 mod prepared;
-pub mod rng;
+mod rng;
 mod urls;
 mod web;
 

@@ -109,7 +109,8 @@ fn read_detail(status: &Status) -> Option<CallError> {
 fn bare(status: &Status) -> CallError {
     let reason = format!("{}: {}", status.code().description(), status.message());
     match status.code() {
-        Code::InvalidArgument | Code::Unimplemented => CallError::Invalid { index: 0, reason },
+        // Not so what is not served: a node that is still joining serves the handshake alone, and others may answer.
+        Code::InvalidArgument => CallError::Invalid { index: 0, reason },
         // What tonic answers to a message over its size limit.
         Code::OutOfRange => CallError::OverLimit {
             limit: "message_size_bytes".to_owned(),
@@ -160,6 +161,7 @@ mod tests {
     fn a_status_without_detail_is_read_by_its_code() {
         assert!(CallError::from(Status::unavailable("x")).is_retryable());
         assert!(CallError::from(Status::unknown("x")).is_retryable());
+        assert!(CallError::from(Status::unimplemented("")).is_retryable());
         assert!(matches!(
             CallError::from(Status::invalid_argument("x")),
             CallError::Invalid { .. }

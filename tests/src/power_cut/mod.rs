@@ -8,6 +8,12 @@
 mod cases;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod cluster;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod cluster_cases;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod crawl;
 mod cut;
 mod journal;

@@ -1,0 +1,27 @@
+//! Clusters of real processes: nodes, a fetcher, a fake web, spoken to over gRPC.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `process` | one child: its ready line, its log, its end |
+//! | `nodes` | the nodes of one cluster: addresses, directories, command lines |
+//! | `fetching` | the fetcher's command line, and the web it crawls |
+//! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
+//! | `offering` | URLs offered all the while, and which were acknowledged |
+//! | `judge` | what the web saw and what the nodes say, against the promises |
+//! | `quorum_lost`, `refusals` | tests |
+
+mod fetching;
+mod judge;
+mod nodes;
+mod offering;
+mod process;
+mod quorum_lost;
+mod refusals;
+mod talk;
+
+pub use fetching::{FETCH_TIMEOUT_MS, MIN_DELAY_MS, fetcher_command, web};
+pub use judge::{judge_pages, judge_urls, judge_web};
+pub use nodes::Nodes;
+pub use offering::{OFFERED_CRAWL, Offering};
+pub use process::Process;
+pub use talk::{CRAWL, Talk};
