@@ -86,3 +86,7 @@ pub const HAND_OVER_RETRY_MS: u64 = 300;
 pub const REQUEST_ID_SIZE_BYTES: usize = 64;
 /// Space that is kept free on the device unless told otherwise, bytes: rows, logs and pages stop before it is used.
 pub const DEFAULT_MIN_FREE_BYTES: u64 = 128 << 20;
+/// How long an election after a takeover may take before somebody stands again, ms.
+pub const TAKEOVER_PATIENCE_MS: u64 = 300;
+/// How often that is tried; after that election timeouts decide.
+pub const TAKEOVER_TRIES: u32 = 5;

@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{bench, crawl, demo, fakeweb, get, inspect, plan};
+use crate::{bench, crawl, demo, drill, fakeweb, get, inspect, plan, scrub};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -20,8 +20,10 @@ enum Command {
     Bench(Box<bench::Args>),
     /// Crawl politely in one process; run again on the same directory to go on.
     Crawl(Box<crawl::Args>),
-    /// Crawl a fake web on this machine, kill the crawl, resume it, and judge it by what the web saw.
+    /// Three nodes and two fetchers crawl a fake web on this machine while leaders are killed; judged by what the web saw.
     Demo(demo::Args),
+    /// Break one thing on real processes, again and again, and judge by what a web server saw.
+    Drill(Box<drill::Args>),
     /// Serve a deterministic fake web on loopback that logs each arrival.
     Fakeweb(fakeweb::Args),
     /// Write a stored payload to stdout, by digest or URL.
@@ -30,6 +32,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Size a crawl: rates, memory, disk, boxes.
     Plan(plan::Args),
+    /// Read and check every stored page.
+    Scrub(scrub::Args),
 }
 
 impl Cli {
@@ -39,10 +43,12 @@ impl Cli {
             Command::Bench(args) => bench::run(&args),
             Command::Crawl(args) => crawl::run(&args),
             Command::Demo(args) => demo::run(&args),
+            Command::Drill(args) => drill::run(&args),
             Command::Fakeweb(args) => fakeweb::run(&args),
             Command::Get(args) => get::run(&args),
             Command::Inspect(args) => inspect::run(args),
             Command::Plan(args) => plan::run(&args),
+            Command::Scrub(args) => scrub::run(&args),
         }
     }
 }

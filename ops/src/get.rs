@@ -1,9 +1,11 @@
-//! `escapement get`: a stored payload on stdout, by digest or by URL.
+//! `escapement get`: a stored payload on stdout, by digest or by URL, of a crawl's directory or of a cluster.
 
 use crate::crawl::CRAWL;
 use crate::output::{self, CommandError};
 use crate::records;
-use page_store::{Digest, PageStore, StoreOptions};
+use crate::stores::ClusterPages;
+use page_store::{Digest, Page, PageStore, StoreOptions};
+use proto::frontier_v1::UrlRecord;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use urlkey::Canonicalizer;
@@ -13,44 +15,106 @@ use urlkey::Canonicalizer;
 pub struct Args {
     /// SHA-256 of the payload (64 hex digits), or a URL of the crawl.
     what: String,
-    /// Directory of the crawl; no crawl may be running on it.
+    #[command(flatten)]
+    from: From,
+}
+
+/// Where pages are.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct From {
+    /// Directory of a crawl; no crawl may be running on it.
     #[arg(long)]
-    out: PathBuf,
+    pub out: Option<PathBuf>,
+    /// gRPC addresses of a cluster's nodes, some or all.
+    #[arg(long, value_delimiter = ',', value_name = "ADDRESS")]
+    pub frontier: Vec<String>,
 }
 
 /// Runs `get`.
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
-    let pages = args.out.join("pages");
-    if !pages.is_dir() {
-        return Err(CommandError::Message(format!(
-            "{} holds no crawl",
-            args.out.display()
-        )));
-    }
-    let digest = match args.what.parse::<Digest>() {
-        Ok(digest) => digest,
-        Err(_) => digest_of_url(&args.out, &args.what)?,
+    let page = match &args.from.out {
+        Some(out) => of_directory(out, &args.what)?,
+        None => tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|e| CommandError::io("cannot start", e))?
+            .block_on(of_cluster(&args.from.frontier, &args.what))?,
     };
-    let store = PageStore::open(StoreOptions::new(pages))
-        .map_err(|e| CommandError::of("cannot open the page store", e))?;
-    let page = store
-        .get(&digest)
-        .map_err(|e| CommandError::of("cannot read the page", e))?
-        .ok_or_else(|| CommandError::Message(format!("no page with digest {digest}")))?;
     output::bytes(&page.payload)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn digest_of_url(out: &Path, text: &str) -> Result<Digest, CommandError> {
-    let url = Canonicalizer::default().canonicalize(text).map_err(|e| {
-        CommandError::Message(format!("{text:?} is neither a digest nor a URL: {e}"))
-    })?;
-    let record = records::with_directory(out, async |embedded| {
-        let answer = embedded.router.get_url(CRAWL, url.as_str()).await;
-        answer
-            .map(|a| a.record)
-            .map_err(|e| CommandError::of("cannot look the URL up", e))
-    })?;
+fn of_directory(out: &Path, what: &str) -> Result<Page, CommandError> {
+    let digest = match what.parse::<Digest>() {
+        Ok(digest) => digest,
+        Err(_) => {
+            let url = canonical(what)?;
+            let record = records::with_directory(out, async |embedded| {
+                let answer = embedded.router.get_url(CRAWL, &url).await;
+                answer
+                    .map(|a| a.record)
+                    .map_err(|e| CommandError::of("cannot look the URL up", e))
+            })?;
+            digest_of(&url, record.as_ref())?
+        }
+    };
+    let store = open(out)?;
+    store
+        .get(&digest)
+        .map_err(|e| CommandError::of("cannot read the page", e))?
+        .ok_or_else(|| none(&digest))
+}
+
+/// The page store of a crawl's directory.
+pub fn open(out: &Path) -> Result<PageStore, CommandError> {
+    let pages = out.join("pages");
+    if !pages.is_dir() {
+        return Err(CommandError::Message(format!(
+            "{} holds no crawl",
+            out.display()
+        )));
+    }
+    PageStore::open(StoreOptions::new(pages))
+        .map_err(|e| CommandError::of("cannot open the page store", e))
+}
+
+/// A URL is read from the stores that its record names; a bare digest is asked for everywhere.
+async fn of_cluster(frontier: &[String], what: &str) -> Result<Page, CommandError> {
+    let cluster = ClusterPages::connect(frontier).await?;
+    let (digest, read) = match what.parse::<Digest>() {
+        Ok(digest) => (digest, cluster.stores.get(&digest).await),
+        Err(_) => {
+            let url = canonical(what)?;
+            let answer = cluster.router.get_url(CRAWL, &url).await;
+            let record = answer
+                .map_err(|e| CommandError::of("cannot look the URL up", e))?
+                .record;
+            let digest = digest_of(&url, record.as_ref())?;
+            let stores = record.map(|record| record.stores).unwrap_or_default();
+            (digest, cluster.stores.get_from(&stores, &digest).await)
+        }
+    };
+    let fetched = read
+        .map_err(|e| CommandError::of("cannot read the page", e))?
+        .ok_or_else(|| none(&digest))?;
+    for failed in &fetched.failed {
+        output::note(format_args!("escapement: a copy was passed over: {failed}"));
+    }
+    Ok(fetched.page)
+}
+
+fn none(digest: &Digest) -> CommandError {
+    CommandError::Message(format!("no page with digest {digest}"))
+}
+
+fn canonical(text: &str) -> Result<String, CommandError> {
+    let url = Canonicalizer::default().canonicalize(text);
+    url.map(Into::into)
+        .map_err(|e| CommandError::Message(format!("{text:?} is neither a digest nor a URL: {e}")))
+}
+
+fn digest_of(url: &str, record: Option<&UrlRecord>) -> Result<Digest, CommandError> {
     let record =
         record.ok_or_else(|| CommandError::Message(format!("{url} is not part of this crawl")))?;
     let bytes = <[u8; 32]>::try_from(record.digest.as_ref()).map_err(|_| {
@@ -59,4 +123,41 @@ fn digest_of_url(out: &Path, text: &str) -> Result<Digest, CommandError> {
     hex::encode(bytes)
         .parse()
         .map_err(|e| CommandError::of("the record's digest", e))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_a_page_says_why() {
+        let none = digest_of("http://a.example/", None)
+            .unwrap_err()
+            .to_string();
+        assert!(none.contains("not part of this crawl"), "{none}");
+        let mut record = UrlRecord {
+            last_reason: "robots_disallowed".to_owned(),
+            ..UrlRecord::default()
+        };
+        let refused = digest_of("http://a.example/", Some(&record)).unwrap_err();
+        assert!(
+            refused.to_string().contains("robots_disallowed"),
+            "{refused}"
+        );
+        record.digest = vec![7; 32].into();
+        let digest = digest_of("http://a.example/", Some(&record)).unwrap();
+        assert_eq!(digest.to_string(), "07".repeat(32));
+    }
+
+    #[test]
+    fn what_is_no_url_is_named() {
+        assert_eq!(canonical("HTTP://A.example").unwrap(), "http://a.example/");
+        assert!(
+            canonical("nothing")
+                .unwrap_err()
+                .to_string()
+                .contains("nothing")
+        );
+    }
 }

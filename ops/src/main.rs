@@ -2,8 +2,10 @@
 
 mod bench;
 mod cli;
+mod cluster;
 mod crawl;
 mod demo;
+mod drill;
 mod duration;
 mod embedded;
 mod fakeweb;
@@ -12,7 +14,9 @@ mod inspect;
 mod output;
 mod plan;
 mod records;
+mod scrub;
 mod signals;
+mod stores;
 
 use clap::Parser;
 use std::process::ExitCode;

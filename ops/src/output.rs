@@ -13,6 +13,9 @@ pub enum CommandError {
         /// The system's answer.
         source: io::Error,
     },
+    /// It can be done, but not here: a right or a tool is missing.
+    #[error("refused: {0}")]
+    Refused(String),
     /// Anything else, already in words.
     #[error("{0}")]
     Message(String),

@@ -6,7 +6,7 @@ use crate::output::CommandError;
 use ::fakeweb::{CrawlOutcome, Outcome};
 use machine::command::lease::LeaseKind;
 use machine::command::report::PageCode;
-use machine::{ListedUrl, UrlRecord, UrlState};
+use machine::{ListedUrl, UrlState};
 use std::path::Path;
 
 /// Opens the directory, hands it to `work`, closes it.
@@ -69,7 +69,8 @@ pub fn outcomes(dir: &Path) -> Result<Vec<CrawlOutcome>, CommandError> {
         .into_iter()
         .filter(|listed| listed.kind == LeaseKind::Page);
     let named = pages.filter_map(|listed| {
-        let outcome = outcome(&listed.record)?;
+        let record = &listed.record;
+        let outcome = outcome(record.state, record.last_code, record.status)?;
         let digest = (!listed.record.digest.is_empty()).then(|| hex::encode(&listed.record.digest));
         Some(CrawlOutcome {
             url: listed.url,
@@ -80,22 +81,21 @@ pub fn outcomes(dir: &Path) -> Result<Vec<CrawlOutcome>, CommandError> {
     Ok(named.collect())
 }
 
-/// The manifest's word for a URL's end; `None` for one that has no end yet, and so is missing.
-fn outcome(record: &UrlRecord) -> Option<Outcome> {
-    let code = PageCode::try_from(record.last_code).ok();
-    match (record.state, code) {
+/// The manifest's word for a URL's end, from its state, the code of its last end and its last HTTP status; `None` for one
+/// that has no end yet, and so is missing.
+pub fn outcome(state: UrlState, last_code: i32, status: u32) -> Option<Outcome> {
+    let code = PageCode::try_from(last_code).ok();
+    match (state, code) {
         // Never tried and nothing else to wait for: its robots file is out of reach.
         (UrlState::Queued, None) => Some(Outcome::UnreachableRobots),
         (UrlState::Done, Some(PageCode::Stored | PageCode::NotModified)) => Some(Outcome::Fetched),
         (UrlState::Done, Some(PageCode::Redirect)) => Some(Outcome::Redirect),
         // A redirect to itself, or one too many in a row, ends there.
-        (UrlState::Done, Some(PageCode::HttpError)) if (300..400).contains(&record.status) => {
+        (UrlState::Done, Some(PageCode::HttpError)) if (300..400).contains(&status) => {
             Some(Outcome::Redirect)
         }
-        (UrlState::Done, Some(PageCode::HttpError)) if record.status == 404 => {
-            Some(Outcome::NotFound)
-        }
-        (UrlState::Done, Some(PageCode::HttpError)) if record.status == 410 => Some(Outcome::Gone),
+        (UrlState::Done, Some(PageCode::HttpError)) if status == 404 => Some(Outcome::NotFound),
+        (UrlState::Done, Some(PageCode::HttpError)) if status == 410 => Some(Outcome::Gone),
         (UrlState::Refused, Some(PageCode::HttpBusy)) => Some(Outcome::ServerError),
         (UrlState::Refused, Some(PageCode::NetworkError)) => Some(Outcome::Truncated),
         (UrlState::Refused, Some(PageCode::Disallowed)) => Some(Outcome::Disallowed),

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use raftlog::{Group, NodeId};
+use raftlog::{Group, Leadership, NodeId};
 use tokio::sync::broadcast;
 
-use crate::limits::TAKEOVER_STEP_MS;
+use crate::limits::{TAKEOVER_PATIENCE_MS, TAKEOVER_STEP_MS, TAKEOVER_TRIES};
 use crate::node::FrontierNode;
 
 /// Starts elections in the groups that a refused replica led, until the sender is gone.
@@ -32,26 +32,47 @@ pub async fn take_over(
     }
 }
 
-/// Waits for this replica's turn, then stands for election unless somebody else leads by then.
+/// Waits for this replica's turn, then stands for election, unless somebody else does by then; again when nobody won.
 async fn elect_in_turn(group: Group, me: NodeId, dead: NodeId) {
     let mut leadership = group.leadership();
-    let term = leadership.borrow().term;
-    let Some(turn) = turn_of(&group, me, dead) else {
-        return;
-    };
-    let wait = Duration::from_millis(TAKEOVER_STEP_MS * turn);
-    let overtaken = leadership.wait_for(|now| now.term > term || now.leader != Some(dead));
-    if tokio::time::timeout(wait, overtaken).await.is_ok() && turn > 0 {
-        return;
+    for _ in 0..TAKEOVER_TRIES {
+        let Some(turn) = turn_of(&group, me, dead) else {
+            return;
+        };
+        let term = leadership.borrow_and_update().term;
+        // A vote for another candidate raises the term.
+        let wait = Duration::from_millis(TAKEOVER_STEP_MS * turn);
+        let overtaken = leadership.wait_for(|now| now.term > term || is_led(now, dead));
+        let is_overtaken = tokio::time::timeout(wait, overtaken).await.is_ok();
+        let now = *leadership.borrow();
+        if is_led(&now, dead) {
+            return;
+        }
+        if !is_overtaken && now.term == term {
+            stand(&group, dead).await;
+        }
+        let patience = Duration::from_millis(TAKEOVER_PATIENCE_MS);
+        let led = leadership.wait_for(|now| is_led(now, dead));
+        if tokio::time::timeout(patience, led).await.is_ok() {
+            return;
+        }
     }
-    let group_id = group.group_id();
+}
+
+/// Whether somebody leads who is not dead.
+fn is_led(now: &Leadership, dead: NodeId) -> bool {
+    now.leader.is_some_and(|leader| leader != dead)
+}
+
+async fn stand(group: &Group, dead: NodeId) {
+    let shard = group.group_id();
     tracing::info!(
-        shard = group_id,
+        shard,
         dead,
         "the leader's process is dead: standing for election"
     );
     if let Err(error) = group.trigger_election().await {
-        tracing::debug!(shard = group_id, %error, "could not stand for election");
+        tracing::debug!(shard, %error, "could not stand for election");
     }
 }
 

@@ -32,7 +32,7 @@ mod open_loop;
 mod outcome;
 mod pairs;
 mod prepared;
-mod rng;
+pub mod rng;
 mod urls;
 mod web;
 

@@ -1,44 +1,47 @@
-//! `escapement demo`: a crawl of a fake web on this machine, killed with SIGKILL and resumed, then judged by what the
-//! web server saw.
+//! `escapement demo`: three nodes and two fetchers crawl a fake web on this machine, leaders are killed while they do, and a
+//! table of what the web saw says whether every promise held.
 
-mod child;
-mod judge;
-
+use crate::drill::{
+    Common, EXIT_BROKEN, NextLease, Plan, Rig, Verdict, WorkingDirectory, kill_a_leader,
+    until_stopped,
+};
 use crate::duration;
 use crate::output::{self, CommandError};
-use crate::records;
-use ::fakeweb::{FakeWeb, FakeWebOptions, Manifest, RunningFakeWeb};
-use child::Crawl;
-use judge::{Kills, Verdict};
-use std::path::{Path, PathBuf};
+use ::fakeweb::Features;
+use serde_json::json;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// What one kill takes, its node's return included, about.
+const ROUND: Duration = Duration::from_secs(7);
+/// After the last kill.
+const REST: Duration = Duration::from_secs(5);
+/// Between two kills.
+const BETWEEN: Duration = Duration::from_secs(3);
+/// Attempts of a URL that never gives a whole answer.
+const ATTEMPTS: u32 = 4;
+/// The crawl is over when nothing becomes ready within this time; robots files that answer 5xx are asked for again and again.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Shards of the cluster.
+const SHARDS: u32 = 4;
 
 /// Arguments of `demo`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Hosts of the fake web.
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(4..=10_000))]
     hosts: u32,
-    /// Seed of the fake web and of the moments of the kills.
+    /// Seed of the fake web and of the leaders that are killed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Most URLs of one host: bounds the time.
-    #[arg(long, default_value_t = 24)]
-    max_pages_per_host: u32,
+    /// How often the leader of a shard is killed.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    kills: u32,
     /// Least time between two contacts of a host.
     #[arg(long, default_value = "1s", value_parser = duration::parse)]
     delay: Duration,
-    /// How often the crawl is killed.
-    #[arg(long, default_value_t = 1)]
-    kills: u32,
-    /// Mean time from a start to a kill.
-    #[arg(long, default_value = "6s", value_parser = duration::parse)]
-    kill_after: Duration,
-    /// How long a lease lasts: what was in flight at a kill waits this long.
-    #[arg(long, default_value = "8s", value_parser = duration::parse)]
-    lease_ttl: Duration,
-    /// Keep the crawl's directory here.
+    /// Keep directories, logs and the arrival log here.
     #[arg(long)]
     out: Option<PathBuf>,
     /// Print one JSON object instead of a table.
@@ -48,109 +51,66 @@ pub struct Args {
 
 /// Runs the demo; fails when a promise broke.
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
-    let temporary = TemporaryDirectory::new(args.out.as_deref())?;
-    let dir = temporary.path();
-    let mut options = FakeWebOptions::new(args.hosts, args.seed);
-    options.shape.max_pages_per_host = args.max_pages_per_host;
-    options.log = Some(dir.join("arrivals.jsonl"));
-    let manifest =
-        Manifest::of(&options).map_err(|e| CommandError::of("cannot make the fake web", e))?;
-    let web =
-        FakeWeb::start(options).map_err(|e| CommandError::of("cannot serve the fake web", e))?;
-    output::note(format_args!(
-        "a fake web of {} hosts and {} URLs at {}; each host at most once in {} ms",
-        args.hosts,
-        manifest.entries.len(),
-        web.addr,
-        args.delay.as_millis()
-    ));
-    let crawl = Crawl {
-        out: dir.join("crawl"),
-        seed_url: web.seed_url.clone(),
-        web: web.addr,
-        delay: args.delay,
-        lease_ttl: args.lease_ttl,
-    };
-    let kills = kill_and_resume(args, &crawl, &web)?;
-    let summary = crawl.run_to_end()?;
-    let outcomes = records::outcomes(&crawl.out)?;
-    let arrivals = web.arrivals();
-    web.shutdown()
-        .map_err(|e| CommandError::io("cannot write the arrival log", e))?;
-    let verdict = Verdict::of(arrivals, &manifest, outcomes, &kills, args.delay);
+    let directory = WorkingDirectory::new(args.out.as_deref())?;
+    let (verdict, next_lease) = until_stopped(async {
+        let mut rig = Box::pin(Rig::start(plan(args), directory.path())).await?;
+        let mut next_lease = Vec::new();
+        for kill in 1..=args.kills {
+            next_lease.push(kill_a_leader(&mut rig, kill).await?);
+            rig.settle(BETWEEN).await?;
+        }
+        output::note("the rest of the crawl, undisturbed");
+        Ok((Box::pin(rig.finish()).await?, next_lease))
+    })?;
+    let next_lease = NextLease::of(&next_lease);
     if args.json {
-        output::line(verdict.json(&summary)?)?;
+        output::line(json_of(args, &verdict, next_lease)?)?;
     } else {
-        output::line(verdict.table(&summary))?;
+        output::line(next_lease)?;
+        output::line(&verdict)?;
     }
     Ok(if verdict.holds() {
         ExitCode::SUCCESS
     } else {
-        ExitCode::from(2)
+        ExitCode::from(EXIT_BROKEN)
     })
 }
 
-/// Starts the crawl, kills it at a moment the seed chooses, notes what was in flight; as often as asked.
-fn kill_and_resume(
-    args: &Args,
-    crawl: &Crawl,
-    web: &RunningFakeWeb,
-) -> Result<Kills, CommandError> {
-    let mut kills = Kills::default();
-    let mut rng = args.seed | 1;
-    for round in 1..=args.kills {
-        rng ^= rng << 13;
-        rng ^= rng >> 7;
-        rng ^= rng << 17;
-        // Between half and one and a half of the mean.
-        let after = args.kill_after / 2 + args.kill_after.mul_f64((rng % 1_000) as f64 / 1_000.0);
-        let Some(requests) = crawl.run_and_kill(after, web)? else {
-            output::note(format_args!(
-                "round {round}: the crawl ended before its kill"
-            ));
-            return Ok(kills);
-        };
-        let leased = records::leased(&crawl.out)?;
-        output::note(format_args!(
-            "round {round}: SIGKILL after {:.1} s and {requests} requests; {} leases were out, conservation holds",
-            after.as_secs_f64(),
-            leased.len()
-        ));
-        kills.add(leased);
-    }
-    Ok(kills)
-}
-
-/// A directory that goes away at the end unless its place was given.
-struct TemporaryDirectory {
-    path: PathBuf,
-    keep: bool,
-}
-
-impl TemporaryDirectory {
-    fn new(given: Option<&Path>) -> Result<Self, CommandError> {
-        let path = given.map_or_else(
-            || std::env::temp_dir().join(format!("escapement-demo-{}", std::process::id())),
-            Path::to_owned,
-        );
-        std::fs::create_dir_all(&path)
-            .map_err(|e| CommandError::io(format!("cannot make {}", path.display()), e))?;
-        Ok(Self {
-            path,
-            keep: given.is_some(),
-        })
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
+/// Everything that a fake web has, for as long as the kills take.
+fn plan(args: &Args) -> Plan {
+    let common = Common {
+        rounds: None,
+        json: args.json,
+        hosts: args.hosts,
+        delay: args.delay,
+        shards: SHARDS,
+        seed: args.seed,
+        out: None,
+    };
+    let plan = Plan::lasting(ROUND * args.kills + REST, &common);
+    Plan {
+        mean_pages: plan.pages_per_host / 2,
+        features: Features::default(),
+        attempts: ATTEMPTS,
+        response_time_factor_tenths: 0,
+        patience: PATIENCE,
+        ..plan
     }
 }
 
-impl Drop for TemporaryDirectory {
-    fn drop(&mut self) {
-        if !self.keep {
-            // Nothing depends on its removal; a leftover is seen in the temporary folder.
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
+/// For scripts.
+fn json_of(args: &Args, verdict: &Verdict, next: NextLease) -> Result<String, CommandError> {
+    let value = json!({
+        "holds": verdict.holds(),
+        "kills": args.kills,
+        "early_contacts": verdict.web.totals.early_contacts,
+        "lost_urls": verdict.lost.len(),
+        "repeats": verdict.repeats,
+        "lost_leases": verdict.lost_leases,
+        "longest_pause_ms": verdict.longest_pause.map(|pause| pause.as_millis() as u64),
+        "next_lease_ms": next,
+        "web": &verdict.web.totals,
+        "outcomes": &verdict.outcomes.totals,
+    });
+    serde_json::to_string(&value).map_err(|e| CommandError::of("cannot write JSON", e))
 }

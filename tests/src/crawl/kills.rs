@@ -1,13 +1,14 @@
 //! A crawl of a fake web, killed and resumed, judged by what the web saw.
 //!
-//! The long form is `escapement demo --hosts 200 --kills 10`; this is the same with fewer hosts and a shorter delay.
+//! The long form is `escapement drill kill-crawl --hosts 200 --kills 10`; this is the same with fewer hosts and a shorter delay.
 
 use crate::program::{last_json, run};
 
 #[test]
 fn a_crawl_without_kills_meets_its_manifest() {
     let output = run(&[
-        "demo",
+        "drill",
+        "kill-crawl",
         "--hosts",
         "20",
         "--seed",
@@ -33,7 +34,8 @@ fn a_crawl_without_kills_meets_its_manifest() {
 #[test]
 fn kills_cost_only_what_was_in_flight() {
     let output = run(&[
-        "demo",
+        "drill",
+        "kill-crawl",
         "--hosts",
         "16",
         "--seed",
