@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{bench, crawl, demo, drill, fakeweb, get, inspect, plan, scrub};
+use crate::{bench, crawl, demo, drill, fakeweb, get, inspect, plan, scrub, seed};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -34,6 +34,8 @@ enum Command {
     Plan(plan::Args),
     /// Read and check every stored page.
     Scrub(scrub::Args),
+    /// Give a running cluster a crawl's policy and URLs to start from.
+    Seed(seed::Args),
 }
 
 impl Cli {
@@ -49,6 +51,7 @@ impl Cli {
             Command::Inspect(args) => inspect::run(args),
             Command::Plan(args) => plan::run(&args),
             Command::Scrub(args) => scrub::run(&args),
+            Command::Seed(args) => seed::run(&args),
         }
     }
 }

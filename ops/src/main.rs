@@ -15,6 +15,7 @@ mod output;
 mod plan;
 mod records;
 mod scrub;
+mod seed;
 mod signals;
 mod stores;
 

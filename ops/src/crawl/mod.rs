@@ -11,5 +11,6 @@ mod summary;
 
 pub use args::Args;
 pub use run::run;
+pub use seeds::gather as gather_seeds;
 pub use settings::{CRAWL, Settings};
 pub use summary::conserved;

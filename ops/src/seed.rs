@@ -1,0 +1,148 @@
+//! `escapement seed`: gives a running cluster a crawl's policy and URLs to start from.
+
+use crate::crawl::{CRAWL, gather_seeds};
+use crate::duration;
+use crate::output::{self, CommandError};
+use client::{Frontier, RoutedFrontier, Router, RouterOptions};
+use proto::frontier_v1 as pb;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use urlkey::{CanonicalUrl, SuffixList};
+
+/// Seeds offered at once.
+const OFFERED_AT_ONCE: usize = 8_192;
+
+/// Arguments of `seed`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// gRPC addresses of the cluster's nodes, some or all.
+    #[arg(long, value_delimiter = ',', value_name = "ADDRESS", required = true)]
+    frontier: Vec<String>,
+    /// URLs to start from.
+    urls: Vec<String>,
+    /// A file of more, one a line; `#` begins a comment.
+    #[arg(long)]
+    seeds: Option<PathBuf>,
+    /// Least time between two contacts of a host.
+    #[arg(long, default_value = "1s", value_parser = duration::parse)]
+    delay: Duration,
+    /// Longest time of one fetch, as the fetchers are set.
+    #[arg(long, default_value = "30s", value_parser = duration::parse)]
+    fetch_timeout: Duration,
+}
+
+/// Runs `seed`.
+pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    let seeds = gather_seeds(&args.urls, args.seeds.as_deref())?;
+    for (text, reason) in &seeds.refused {
+        output::note(format_args!("escapement: seed {text} refused: {reason}"));
+    }
+    if seeds.urls.is_empty() {
+        return Err(CommandError::Message(
+            "no seeds: give URLs or --seeds FILE".to_owned(),
+        ));
+    }
+    let urls: Vec<CanonicalUrl> = seeds.urls.into_iter().collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| CommandError::io("cannot start", e))?;
+    let counts = runtime.block_on(seed(args, &urls))?;
+    output::line(format_args!(
+        "{} new, {} known, {} refused",
+        counts.new, counts.known, counts.refused
+    ))?;
+    Ok(if counts.refused == 0 && seeds.refused.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    })
+}
+
+/// What became of the seeds.
+#[derive(Debug, Default)]
+struct Counts {
+    new: u64,
+    known: u64,
+    refused: u64,
+}
+
+async fn seed(args: &Args, urls: &[CanonicalUrl]) -> Result<Counts, CommandError> {
+    let options = RouterOptions::new(SuffixList::shipped());
+    let router = Router::connect_addresses(args.frontier.clone(), options)
+        .await
+        .map_err(|e| CommandError::of("cannot reach the cluster", e))?;
+    let router = Arc::new(router);
+    set_policy(args, &router).await?;
+    let mut counts = Counts::default();
+    for urls in urls.chunks(OFFERED_AT_ONCE) {
+        let items = urls.iter().map(|url| link(&router, url)).collect();
+        let offered = router.offer(items).await;
+        if !offered.undelivered.is_empty() {
+            return Err(CommandError::Message(format!(
+                "{} seeds were not taken in time; run it again, what is known stays known",
+                offered.undelivered.len()
+            )));
+        }
+        for (url, result) in urls.iter().zip(&offered.results) {
+            use pb::discover_result::Code;
+            let Some(result) = result else { continue };
+            match result.code() {
+                Code::New => counts.new += 1,
+                Code::Known => counts.known += 1,
+                _ => {
+                    counts.refused += 1;
+                    let reason = &result.reason;
+                    output::note(format_args!("escapement: seed {url} refused: {reason}"));
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+async fn set_policy(args: &Args, router: &Arc<Router>) -> Result<(), CommandError> {
+    let ms = |duration: Duration| {
+        u64::try_from(duration.as_millis())
+            .unwrap_or(u64::MAX)
+            .max(1)
+    };
+    let policy = pb::CrawlPolicy {
+        crawl: CRAWL,
+        min_delay_ms: ms(args.delay),
+        fetch_timeout_ms: ms(args.fetch_timeout),
+        ..pb::CrawlPolicy::default()
+    };
+    let frontier = RoutedFrontier::new(Arc::clone(router));
+    for entry in router.shards() {
+        let shard = entry.shard;
+        let request = pb::SetPolicyRequest {
+            shard,
+            policy: Some(pb::set_policy_request::Policy::Crawl(policy)),
+        };
+        let answer = frontier
+            .set_policy(request)
+            .await
+            .map_err(|e| CommandError::of(&format!("shard {shard} does not take the policy"), e))?;
+        if !answer.refused_reason.is_empty() {
+            let reason = answer.refused_reason;
+            return Err(CommandError::Message(format!(
+                "shard {shard} refuses the policy: {reason}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn link(router: &Router, url: &CanonicalUrl) -> pb::DiscoverItem {
+    pb::DiscoverItem {
+        item: Some(pb::discover_item::Item::Link(pb::Link {
+            crawl: CRAWL,
+            url: url.as_str().to_owned(),
+            partition: router.partition_of_host(url.host()),
+            ..pb::Link::default()
+        })),
+    }
+}
