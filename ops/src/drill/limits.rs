@@ -48,6 +48,10 @@ pub const UNSAMPLED_GAP: Duration = Duration::from_millis(500);
 
 /// Pause between two lease calls of a probe.
 pub const PROBE_EVERY: Duration = Duration::from_millis(3);
+/// How long a probe's call waits for a ready host, ms.
+pub const PROBE_WAIT_MS: u64 = 500;
+/// Pause between two looks at a replica's count of leases.
+pub const WATCH_EVERY: Duration = Duration::from_millis(10);
 /// How long a probe's lease lasts if it cannot be given back; the shortest there is.
 pub const PROBE_TTL_MS: u64 = 5_000;
 

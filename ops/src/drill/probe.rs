@@ -1,6 +1,7 @@
-//! How long a shard gives no leases: a session of its own that asks every few milliseconds, and gives back what it gets.
+//! How long a shard gives no leases. A session of its own asks, and gives back what it gets; and since the fetchers ask too, and
+//! may take every host that becomes ready, the new leader's own count of leases is watched as well: whichever shows one first.
 
-use super::limits::{LEASE_WITHIN, PROBE_EVERY, PROBE_TTL_MS};
+use super::limits::{LEASE_WITHIN, PROBE_EVERY, PROBE_TTL_MS, PROBE_WAIT_MS, WATCH_EVERY};
 use crate::bench::rng::mix;
 use crate::cluster::NodeClient;
 use crate::output::CommandError;
@@ -10,6 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+
+/// Counters whose sum is the leases that a shard granted.
+const LEASES: [&str; 3] = ["leases_page", "leases_robots", "leases_errand"];
 
 /// Asks a shard's replicas for a lease until one gives it.
 pub struct LeaseProbe {
@@ -27,6 +31,7 @@ impl LeaseProbe {
         let (found, first) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         for node in nodes {
+            tasks.spawn(watch(node.clone(), shard, found.clone()));
             tasks.spawn(ask(node, shard, found.clone()));
         }
         Self {
@@ -37,7 +42,7 @@ impl LeaseProbe {
         }
     }
 
-    /// The time from its start to the first lease that was asked for after it.
+    /// The time from its start to the first lease that was granted after it.
     pub async fn first(mut self) -> Result<Duration, CommandError> {
         match tokio::time::timeout(LEASE_WITHIN, self.first.recv()).await {
             Ok(Some(at)) => Ok(at.saturating_duration_since(self.started)),
@@ -60,7 +65,7 @@ async fn ask(node: NodeClient, shard: u64, found: mpsc::UnboundedSender<Instant>
             number,
             max_leases: 1,
             ttl_ms: PROBE_TTL_MS,
-            wait_ms: 0,
+            wait_ms: PROBE_WAIT_MS,
         };
         if let Ok(answer) = node.lease(request).await
             && !answer.leases.is_empty()
@@ -71,6 +76,26 @@ async fn ask(node: NodeClient, shard: u64, found: mpsc::UnboundedSender<Instant>
             return;
         }
         tokio::time::sleep(PROBE_EVERY).await;
+    }
+}
+
+/// Watches how many leases a replica has granted since it began to lead.
+async fn watch(node: NodeClient, shard: u64, found: mpsc::UnboundedSender<Instant>) {
+    let mut at_first = None;
+    loop {
+        let answer = node.shard_status(pb::ShardStatusRequest { shard }).await;
+        if let Ok(status) = answer
+            && status.leader
+        {
+            let granted = LEASES.iter().filter_map(|name| status.counters.get(*name));
+            let granted: u64 = granted.sum();
+            if granted > *at_first.get_or_insert(granted) {
+                // Nobody may be waiting any more.
+                let _ = found.send(Instant::now());
+                return;
+            }
+        }
+        tokio::time::sleep(WATCH_EVERY).await;
     }
 }
 
