@@ -90,3 +90,5 @@ pub const DEFAULT_MIN_FREE_BYTES: u64 = 128 << 20;
 pub const TAKEOVER_PATIENCE_MS: u64 = 300;
 /// How often that is tried; after that election timeouts decide.
 pub const TAKEOVER_TRIES: u32 = 5;
+/// How long the first election of a takeover may take before the same candidate stands once more, ms.
+pub const TAKEOVER_AGAIN_MS: u64 = 100;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use raftlog::{Group, Leadership, NodeId};
 use tokio::sync::broadcast;
 
-use crate::limits::{TAKEOVER_PATIENCE_MS, TAKEOVER_STEP_MS, TAKEOVER_TRIES};
+use crate::limits::{TAKEOVER_AGAIN_MS, TAKEOVER_PATIENCE_MS, TAKEOVER_STEP_MS, TAKEOVER_TRIES};
 use crate::node::FrontierNode;
 
 /// Starts elections in the groups that a refused replica led, until the sender is gone.
@@ -49,9 +49,19 @@ async fn elect_in_turn(group: Group, me: NodeId, dead: NodeId) {
             return;
         }
         if !is_overtaken && now.term == term {
-            stand(&group, dead).await;
+            // Twice: a voter with a shorter log that stood before has voted for itself in the term that the first try
+            // takes, and grants the next one.
+            for _ in 0..2 {
+                stand(&group, dead).await;
+                let first = Duration::from_millis(TAKEOVER_AGAIN_MS);
+                let led = leadership.wait_for(|now| is_led(now, dead));
+                if tokio::time::timeout(first, led).await.is_ok() {
+                    return;
+                }
+            }
         }
-        let patience = Duration::from_millis(TAKEOVER_PATIENCE_MS);
+        // Another length for each place, so that two do not go on outbidding each other.
+        let patience = Duration::from_millis(TAKEOVER_PATIENCE_MS + TAKEOVER_STEP_MS * turn);
         let led = leadership.wait_for(|now| is_led(now, dead));
         if tokio::time::timeout(patience, led).await.is_ok() {
             return;
