@@ -13,6 +13,8 @@ static CALLS: OnceLock<u64> = OnceLock::new();
 
 /// What only the names of files with log entries contain: those of the catalogue beside them are synced all the same.
 const LOG_FILES: &str = ".log";
+/// What only the names of files with pages contain.
+const PAGE_FILES: &str = "/pages/pages-";
 
 fn moments() -> u64 {
     let asked = std::env::var("ESCAPEMENT_POWER_CUTS").ok();
@@ -47,7 +49,7 @@ fn cuts(scope: impl Fn(usize) -> Scope) {
     let base = dir.path().canonicalize().unwrap();
     let library = Library::build(&base).unwrap();
     let (calls, wanted) = (calls_of_a_node(&base, &library), moments());
-    let mut stops: BTreeMap<String, usize> = BTreeMap::new();
+    let mut stops: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for moment in 0..wanted {
         let plan = Plan {
             scope: scope(1 + moment as usize % 3),
@@ -62,12 +64,11 @@ fn cuts(scope: impl Fn(usize) -> Scope) {
         assert!(is_clean(&cut), "{plan:?}: {cut:#?}");
         assert!(cut.stop.is_some(), "{plan:?}: {cut:#?}");
         let (what, path) = cut.stop.unwrap_or_default();
-        *stops
-            .entry(format!("{what} {}", path.display()))
-            .or_default() += cut.acknowledged;
+        let place = format!("{what} {}", path.display());
+        stops.entry(place).or_default().push(cut.acknowledged);
     }
     println!(
-        "{wanted} cuts over {calls} calls a node, all clean; URLs acknowledged before: {stops:#?}"
+        "{wanted} cuts, {calls} calls a node and crawl, all clean; URLs acknowledged before each: {stops:?}"
     );
 }
 
@@ -81,23 +82,33 @@ fn a_power_cut_of_all_nodes_loses_nothing() {
     cuts(Scope::All);
 }
 
-#[test]
-fn a_missing_fsync_of_the_log_on_all_nodes_loses_what_was_acknowledged() {
+/// Cuts all nodes at moments of a crawl's second half and later, with a lie about one kind of file, until it is caught.
+fn caught(lie: &'static str, is_caught: impl Fn(&Trial) -> bool) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path().canonicalize().unwrap();
     let library = Library::build(&base).unwrap();
     let calls = calls_of_a_node(&base, &library);
-    let caught = (4..=7).any(|quarters| {
+    (4..=7).any(|quarters| {
         let plan = Plan {
             scope: Scope::All(1),
             stop_at: calls * quarters / 4,
             mercy: Mercy::None,
-            lie: LOG_FILES,
+            lie,
         };
         let cut = trial(&base.join(format!("lie{quarters}")), &library, &plan);
-        println!("{plan:?}: {:#?}", cut.lost);
-        let forgotten = |what: &String| what.contains("was acknowledged and is not known");
-        cut.acknowledged > 0 && cut.lost.iter().any(forgotten)
-    });
-    assert!(caught);
+        println!("{plan:?}: {:#?} {:#?}", cut.lost, cut.broken);
+        cut.acknowledged > 0 && is_caught(&cut)
+    })
+}
+
+#[test]
+fn a_missing_fsync_of_the_log_on_all_nodes_loses_what_was_acknowledged() {
+    let is_forgotten = |what: &String| what.contains("was acknowledged and is not known");
+    assert!(caught(LOG_FILES, |cut| cut.lost.iter().any(is_forgotten)));
+}
+
+#[test]
+fn a_missing_fsync_of_the_page_stores_is_named_at_the_next_start() {
+    let is_named = |what: &String| what.contains("/pages/pages-") && what.contains("is damaged");
+    assert!(caught(PAGE_FILES, |cut| cut.lost.iter().any(is_named)));
 }
