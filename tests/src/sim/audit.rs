@@ -1,0 +1,118 @@
+//! The end of a run: everything is mended, everything queued is fetched, and every promise is looked up.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use client::{CallError, Frontier};
+use proto::frontier_v1 as pb;
+
+use super::plan::CRAWL;
+use super::world::{World, partition};
+
+type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
+
+/// Waits until nothing is left to do, then judges.
+pub(super) async fn audit(world: Arc<World>) {
+    for shard in 1..=world.plan.shards {
+        // The crawls may not have been set up before the faults.
+        super::clients::set_policies(&world, shard).await;
+        while !is_drained(&world, shard).await {
+            world.sleep((500, 500)).await;
+        }
+    }
+    for url in world.oracle.all_accepted() {
+        look_up(&world, &url).await;
+    }
+    world.is_over.store(true, Ordering::Relaxed);
+}
+
+/// Whether a shard's leader has nothing queued, leased or to deliver.
+async fn is_drained(world: &World, shard: u64) -> bool {
+    let send = |there: Arc<dyn Frontier>| -> Sent<pb::ShardStatusResponse> {
+        Box::pin(async move {
+            let status = there.shard_status(pb::ShardStatusRequest { shard }).await?;
+            if status.leader {
+                return Ok(status);
+            }
+            Err(CallError::NotLeader {
+                leader_address: String::new(),
+            })
+        })
+    };
+    let Ok(status) = world.ask(shard, 20, send).await else {
+        return false;
+    };
+    let terms = status.terms.unwrap_or_default();
+    // What is in the crawl that is never leased stays queued.
+    let waiting = status.ready.map_or(0, |ready| ready.queued);
+    let ended = terms.done + terms.removed + terms.refused;
+    if terms.accepted != ended + terms.queued + terms.scheduled + terms.leased {
+        world
+            .trace
+            .violation(format!("shard {shard} is not conserved: {terms:?}"));
+    }
+    world.trace.event(format!(
+        "shard {shard}: {terms:?}, waiting {waiting}, outbox {}",
+        status.outbox_waiting
+    ));
+    terms.leased == 0 && status.outbox_waiting == 0 && all_ended(world, shard).await
+}
+
+/// Whether every accepted URL of the shard has ended.
+async fn all_ended(world: &World, shard: u64) -> bool {
+    for url in world.oracle.all_accepted() {
+        if world.owner(&url) != shard {
+            continue;
+        }
+        let state = record(world, &url).await.map(|record| record.state());
+        use pb::url_record::State;
+        if !matches!(state, Some(State::Done | State::Refused) | None) {
+            return false;
+        }
+    }
+    true
+}
+
+async fn record(world: &World, url: &str) -> Option<pb::UrlRecord> {
+    let request = pb::GetUrlRequest {
+        shard: world.owner(url),
+        crawl: CRAWL,
+        url: url.to_owned(),
+        partition: partition(url),
+        local: false,
+    };
+    let send = |there: Arc<dyn Frontier>| -> Sent<pb::GetUrlResponse> {
+        let request = request.clone();
+        Box::pin(async move { there.get_url(request).await })
+    };
+    loop {
+        if let Ok(response) = world.ask(request.shard, 20, send).await {
+            return response.record;
+        }
+    }
+}
+
+/// An accepted URL is fetched.
+async fn look_up(world: &World, url: &str) {
+    use pb::url_record::State;
+    let Some(record) = record(world, url).await else {
+        return world
+            .trace
+            .violation(format!("P2: {url} was accepted and is not there"));
+    };
+    if record.state() != State::Done {
+        let (state, reason) = (record.state(), &record.last_reason);
+        world
+            .trace
+            .violation(format!("P2: {url} ended {state:?}: {reason}"));
+    } else if world.web.arrivals(url) == 0 {
+        world
+            .trace
+            .violation(format!("P2: {url} is done and was never asked for"));
+    }
+    if world.oracle.is_done(url) && record.visits == 0 {
+        world
+            .trace
+            .violation(format!("P2: the stored page of {url} is forgotten"));
+    }
+}

@@ -1,0 +1,57 @@
+//! Bugs that can be put back, to see that the simulator notices.
+
+use raftlog::{DiskStep, FaultHook, Rule};
+
+/// A bug that the rules of DESIGN close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bug {
+    /// A new leader counts its time from the receipt of an older entry than the one whose stamp it takes.
+    StaleTimeBase,
+    /// A fetcher counts its lease from when the answer came, not from before it asked.
+    DeadlineFromReceipt,
+    /// Fencing tokens begin anew when a replica restarts.
+    TokenRestart,
+    /// A log is purged past what the state has flushed.
+    PurgePastFlush,
+    /// A deposed leader answers "known".
+    KnownByDeposedLeader,
+    /// Appends and votes are answered before their sync.
+    AnswerBeforeSync,
+}
+
+impl Bug {
+    /// All of them.
+    pub(super) const ALL: [Self; 6] = [
+        Self::StaleTimeBase,
+        Self::DeadlineFromReceipt,
+        Self::TokenRestart,
+        Self::PurgePastFlush,
+        Self::KnownByDeposedLeader,
+        Self::AnswerBeforeSync,
+    ];
+
+    /// The rule of the product that it breaks; none where it is the fetcher's.
+    const fn rule(self) -> Option<Rule> {
+        match self {
+            Self::StaleTimeBase => Some(Rule::ReceiptOfNewestEntry),
+            Self::DeadlineFromReceipt => None,
+            Self::TokenRestart => Some(Rule::TokensGoOn),
+            Self::PurgePastFlush => Some(Rule::PurgeBelowFlush),
+            Self::KnownByDeposedLeader => Some(Rule::KnownNeedsProof),
+            Self::AnswerBeforeSync => Some(Rule::SyncBeforeAnswer),
+        }
+    }
+}
+
+/// Switches a bug's rule off.
+pub(super) struct Switch(pub(super) Option<Bug>);
+
+impl FaultHook for Switch {
+    fn before(&self, _step: DiskStep) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn is_off(&self, rule: Rule) -> bool {
+        self.0.and_then(Bug::rule) == Some(rule)
+    }
+}

@@ -1,0 +1,41 @@
+//! The whole cluster in one process under virtual time, with faults drawn from a seed. The same seed gives the same run.
+//!
+//! ```text
+//! seed -> plan -> nodes (a runtime each, real RocksDB)  <- net: late, lost, repeated, cut ->  fetchers, clients -> web
+//!                   ^ nemesis: power cuts, stops, cuts, slow disks, sleeps of days      judged: gaps, promises, rows
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `plan`, `rng` | what a seed decides |
+//! | `process`, `clock`, `disk` | a node as a process: its lives, its clocks, what a power loss leaves |
+//! | `net` | messages between processes |
+//! | `world`, `fetcher`, `fetch`, `clients` | model fetchers by the rules of the lease, and other clients |
+//! | `web`, `oracle`, `replicas`, `audit` | the judges: gaps at the web, promises, replicas, the end |
+//! | `nemesis`, `bug` | faults; bugs that can be put back |
+//! | `cluster`, `run`, `trace` | true time, one run, what happened |
+//!
+//! Everything of one run is on one thread: work that blocks is done on the spot, and each node's runtime has a paused
+//! clock that the run moves. Messages take at least one step, so that the order in which processes take their turns
+//! within a step does not matter.
+
+mod audit;
+mod bug;
+mod clients;
+mod clock;
+mod cluster;
+mod disk;
+mod fetch;
+mod fetcher;
+mod nemesis;
+mod net;
+mod oracle;
+mod plan;
+mod process;
+mod replicas;
+mod rng;
+mod run;
+mod tests;
+mod trace;
+mod web;
+mod world;

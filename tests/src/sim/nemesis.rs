@@ -1,0 +1,249 @@
+//! Faults, drawn from the seed: what breaks when, and when it is mended.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use super::cluster::Cluster;
+use super::net::WORLD;
+use super::plan::NODES;
+use super::process::Loss;
+use super::rng::Rng;
+
+/// A suspension of everything: two days and a bit.
+const LONG_SLEEP_MS: (u64, u64) = (3_600_000, 180_000_000);
+
+/// What ends a fault.
+#[derive(Debug, Clone)]
+enum Mend {
+    Start(u64),
+    Resume(u64),
+    Links(Vec<(u64, u64)>),
+    Fast(u64, u64),
+    FastDisk(u64),
+}
+
+/// The source of faults of one run.
+pub(super) struct Nemesis {
+    rng: Rng,
+    pause_ms: (u64, u64),
+    next_ms: u64,
+    until_ms: u64,
+    mends: BTreeMap<(u64, u64), Mend>,
+    faults: u64,
+}
+
+impl Nemesis {
+    pub(super) fn new(seed: u64, pause_ms: (u64, u64), until_ms: u64) -> Self {
+        Self {
+            rng: Rng::new(seed, 5),
+            pause_ms,
+            // The first leaders are elected in peace.
+            next_ms: 2_500,
+            until_ms,
+            mends: BTreeMap::new(),
+            faults: 0,
+        }
+    }
+
+    /// Faults so far.
+    pub(super) const fn faults(&self) -> u64 {
+        self.faults
+    }
+
+    /// Does what is due.
+    pub(super) fn act(&mut self, cluster: &mut Cluster) {
+        while let Some(entry) = self.mends.first_entry() {
+            if entry.key().0 > cluster.now_ms {
+                break;
+            }
+            let mend = entry.remove();
+            cluster.trace.event(format!("mend {mend:?}"));
+            mend_one(cluster, mend);
+        }
+        if cluster.now_ms >= self.next_ms && cluster.now_ms < self.until_ms {
+            self.faults += 1;
+            self.fault(cluster);
+            self.next_ms = cluster.now_ms + self.rng.between(self.pause_ms);
+        }
+    }
+
+    /// Mends everything at once.
+    pub(super) fn heal(&mut self, cluster: &mut Cluster) {
+        for mend in std::mem::take(&mut self.mends).into_values() {
+            mend_one(cluster, mend);
+        }
+        cluster.world.net.heal();
+    }
+
+    fn later(&mut self, now_ms: u64, after_ms: (u64, u64), mend: Mend) {
+        let at_ms = now_ms + self.rng.between(after_ms);
+        let place = self.faults * 100 + self.mends.len() as u64;
+        self.mends.insert((at_ms, place), mend);
+    }
+
+    fn node(&mut self) -> u64 {
+        self.rng.between((1, NODES))
+    }
+
+    /// The node that leads some shard, or any.
+    fn leader(&mut self, cluster: &Cluster) -> u64 {
+        let leader = cluster.some_leader();
+        let any = self.node();
+        if self.rng.chance(700) {
+            leader.unwrap_or(any)
+        } else {
+            any
+        }
+    }
+
+    fn fault(&mut self, cluster: &mut Cluster) {
+        match self.rng.below(100) {
+            0..22 => {
+                let node = self.leader(cluster);
+                self.cut_power(cluster, node);
+            }
+            22..26 => (1..=NODES).for_each(|node| self.cut_power(cluster, node)),
+            26..44 => self.stop(cluster),
+            44..64 => self.cut(cluster),
+            64..74 => self.slow_link(cluster),
+            74..81 => self.slow_disk(cluster),
+            81..85 => self.jump_wall(cluster),
+            85..94 => {
+                cluster.trace.event("a fetcher dies");
+                let which = self.rng.next();
+                cluster.replace_fetcher(which);
+            }
+            94..97 => self.sleep_long(cluster),
+            _ => {
+                let node = self.node();
+                cluster.flush_unnoticed(node);
+            }
+        }
+    }
+
+    fn cut_power(&mut self, cluster: &mut Cluster, node: u64) {
+        if !cluster.process(node).is_up() {
+            return;
+        }
+        let loss = Loss {
+            log_kept_permille: *self.rng.pick(&[0, 0, 300, 900, 1_000]),
+            state_is_flushed: self.rng.chance(250),
+        };
+        cluster
+            .trace
+            .event(format!("power cut at {node}: {loss:?}"));
+        cluster.process_mut(node).lose_power(loss);
+        let after_ms = *self.rng.pick(&[(5, 200), (300, 3_000), (2_000, 9_000)]);
+        self.later(cluster.now_ms, after_ms, Mend::Start(node));
+    }
+
+    fn stop(&mut self, cluster: &mut Cluster) {
+        let node = self.leader(cluster);
+        let process = cluster.process_mut(node);
+        if !process.is_up() || process.is_stopped() {
+            return;
+        }
+        let clock_stands = self.rng.chance(300);
+        process.stop(clock_stands);
+        cluster
+            .trace
+            .event(format!("stop {node}, clock stands {clock_stands}"));
+        let after_ms = *self.rng.pick(&[(20, 300), (500, 4_000), (3_000, 12_000)]);
+        self.later(cluster.now_ms, after_ms, Mend::Resume(node));
+    }
+
+    /// Cuts one node off from the others, or from some, in both directions or one, and maybe from the clients.
+    fn cut(&mut self, cluster: &mut Cluster) {
+        let node = self.leader(cluster);
+        let (incoming, outgoing) =
+            *self
+                .rng
+                .pick(&[(true, true), (true, true), (true, false), (false, true)]);
+        let spared = self.rng.between((0, 2 * NODES));
+        let mut links = Vec::new();
+        for other in (1..=NODES).filter(|other| *other != node && *other != spared) {
+            if incoming {
+                links.push((other, node));
+            }
+            if outgoing {
+                links.push((node, other));
+            }
+        }
+        if self.rng.chance(250) {
+            links.extend([(WORLD, node), (node, WORLD)]);
+        }
+        cluster.trace.event(format!("cut {links:?}"));
+        for (from, to) in &links {
+            cluster.world.net.set_cut(*from, *to, true);
+        }
+        let after_ms = *self
+            .rng
+            .pick(&[(100, 800), (1_000, 5_000), (4_000, 15_000)]);
+        self.later(cluster.now_ms, after_ms, Mend::Links(links));
+    }
+
+    fn slow_link(&mut self, cluster: &mut Cluster) {
+        let (from, to) = (self.rng.between((0, NODES)), self.rng.between((0, NODES)));
+        let delay_ms = *self.rng.pick(&[(20, 200), (100, 1_500), (1_000, 6_000)]);
+        cluster
+            .trace
+            .event(format!("slow {from} to {to}: {delay_ms:?}"));
+        cluster.world.net.set_slow(from, to, Some(delay_ms));
+        self.later(cluster.now_ms, (1_000, 10_000), Mend::Fast(from, to));
+    }
+
+    fn slow_disk(&mut self, cluster: &mut Cluster) {
+        let node = self.node();
+        cluster.trace.event(format!("slow disk at {node}"));
+        cluster.process(node).set_slow_disk(true);
+        self.later(cluster.now_ms, (500, 6_000), Mend::FastDisk(node));
+    }
+
+    fn jump_wall(&mut self, cluster: &mut Cluster) {
+        let node = self.node();
+        let by_ms = *self
+            .rng
+            .pick(&[-86_400_000, -5_000, 3_000, 3_600_000, 40 * 86_400_000]);
+        cluster
+            .trace
+            .event(format!("wall clock of {node} off by {by_ms}"));
+        cluster
+            .process(node)
+            .wall_offset_ms
+            .store(by_ms, Ordering::Relaxed);
+    }
+
+    /// Everything sleeps for long. Some wake later than others.
+    fn sleep_long(&mut self, cluster: &mut Cluster) {
+        let ms = self.rng.between(LONG_SLEEP_MS);
+        let clock_stands = self.rng.chance(300);
+        cluster
+            .trace
+            .event(format!("all sleep {ms} ms, clocks stand {clock_stands}"));
+        cluster.sleep_all(ms, clock_stands);
+        let late = self.leader(cluster);
+        for node in 1..=NODES {
+            if node == late && self.rng.chance(600) {
+                self.later(cluster.now_ms, (500, 6_000), Mend::Resume(node));
+            } else {
+                let now_ms = cluster.now_ms;
+                cluster.process_mut(node).resume(now_ms);
+            }
+        }
+    }
+}
+
+fn mend_one(cluster: &mut Cluster, mend: Mend) {
+    match mend {
+        Mend::Start(node) => cluster.start(node),
+        Mend::Resume(node) => {
+            let now_ms = cluster.now_ms;
+            cluster.process_mut(node).resume(now_ms);
+        }
+        Mend::Links(links) => links
+            .into_iter()
+            .for_each(|(from, to)| cluster.world.net.set_cut(from, to, false)),
+        Mend::Fast(from, to) => cluster.world.net.set_slow(from, to, None),
+        Mend::FastDisk(node) => cluster.process(node).set_slow_disk(false),
+    }
+}

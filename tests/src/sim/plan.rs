@@ -1,0 +1,96 @@
+//! What a seed decides before anything runs.
+
+use super::bug::Bug;
+use super::rng::Rng;
+
+/// Nodes of the cluster.
+pub(super) const NODES: u64 = 3;
+/// The crawl that fetchers work on.
+pub(super) const CRAWL: u32 = 1;
+/// The crawl whose URLs are never leased: they are offered, forgotten and offered again.
+pub(super) const FORGOTTEN_CRAWL: u32 = 2;
+
+/// One run.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) seed: u64,
+    pub(super) bug: Option<Bug>,
+    pub(super) shards: u64,
+    pub(super) hosts: u64,
+    pub(super) pages_per_host: u64,
+    pub(super) fetchers: u64,
+    /// Least time between two contacts of a host.
+    pub(super) min_delay_ms: u64,
+    pub(super) fetch_timeout_ms: u64,
+    pub(super) ttl_ms: u64,
+    /// How long faults go on.
+    pub(super) fault_ms: u64,
+    /// Between two faults.
+    pub(super) fault_pause_ms: (u64, u64),
+    /// How long healing may take.
+    pub(super) heal_ms: u64,
+    /// One way of a message, when nothing is wrong.
+    pub(super) delay_ms: (u64, u64),
+    pub(super) loss_permille: u64,
+    pub(super) repeat_permille: u64,
+    /// Clock rates of the nodes, in parts per million off.
+    pub(super) node_ppm: Vec<i64>,
+    pub(super) log_keep_entries: u64,
+    pub(super) flush_interval_ms: u64,
+}
+
+impl Plan {
+    /// The run of a seed.
+    pub(super) fn new(seed: u64, bug: Option<Bug>) -> Self {
+        let mut rng = Rng::new(seed, 1);
+        let fetch_timeout_ms = rng.between((800, 2_000));
+        let ppm = |rng: &mut Rng| *rng.pick(&[-500, -100, 0, 100, 500]);
+        Self {
+            seed,
+            bug,
+            shards: rng.between((1, 2)),
+            hosts: rng.between((3, 6)),
+            pages_per_host: rng.between((4, 10)),
+            fetchers: rng.between((2, 3)),
+            min_delay_ms: *rng.pick(&[700, 1_000, 2_000]),
+            fetch_timeout_ms,
+            ttl_ms: rng.between((5_000, 9_000)),
+            fault_ms: rng.between((15_000, 35_000)),
+            fault_pause_ms: *rng.pick(&[(100, 1_500), (500, 3_000), (1_000, 6_000)]),
+            heal_ms: 400_000,
+            delay_ms: *rng.pick(&[(2, 4), (2, 12), (3, 60)]),
+            loss_permille: *rng.pick(&[0, 0, 3, 20]),
+            repeat_permille: *rng.pick(&[0, 10, 50]),
+            node_ppm: (0..NODES).map(|_| ppm(&mut rng)).collect(),
+            log_keep_entries: *rng.pick(&[5, 20, 200]),
+            flush_interval_ms: *rng.pick(&[500, 2_000, 10_000]),
+        }
+    }
+
+    /// The host of a number. Sites differ, so that they lie in different shards.
+    pub(super) fn host(number: u64) -> String {
+        format!("www.site{number}.example")
+    }
+
+    /// The page of a number.
+    pub(super) fn page(&self, number: u64) -> String {
+        let (host, page) = (number % self.hosts, number / self.hosts);
+        format!("http://{}/p{page}", Self::host(host))
+    }
+
+    /// How many pages there are.
+    pub(super) const fn pages(&self) -> u64 {
+        self.hosts * self.pages_per_host
+    }
+
+    /// The pages that a page links to: always the same.
+    pub(super) fn links(&self, url: &str) -> Vec<String> {
+        let number = url.bytes().fold(self.seed, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let mut rng = Rng::new(number, 2);
+        (0..rng.below(4))
+            .map(|_| self.page(rng.below(self.pages())))
+            .collect()
+    }
+}
