@@ -59,6 +59,11 @@ impl Flusher {
         self.work.lock().instances.remove(&group_id);
     }
 
+    /// No instance is open any more.
+    pub(crate) fn forget_all(&self) {
+        self.work.lock().instances.clear();
+    }
+
     /// Open instances other than that of `group_id`.
     pub(crate) fn others(&self, group_id: GroupId) -> Vec<Arc<Instance>> {
         let work = self.work.lock();

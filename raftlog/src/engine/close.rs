@@ -7,6 +7,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::Engine;
+use crate::errors::StopReason;
+use crate::status::GroupState;
 
 /// Longest wait for readers of rows.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -83,5 +85,20 @@ impl Drop for Engine {
             slot.request_stop();
         }
         self.signal_close();
+        if self.shared.options.threads.is_inline() {
+            self.let_go();
+        }
+    }
+}
+
+impl Engine {
+    /// Breaks the circles of who holds whom. Where work is done on the spot, a dropped runtime took the tasks along that
+    /// would have done so.
+    fn let_go(&self) {
+        for slot in self.shared.slots() {
+            slot.set_down(GroupState::Stopped(StopReason::Shutdown));
+            self.shared.forget(&slot);
+        }
+        self.shared.flusher.forget_all();
     }
 }

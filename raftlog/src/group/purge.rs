@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::membership::progress;
 use super::slot::Running;
+use crate::fault::Rule;
 use crate::limits::{LIVE_FOLLOWER_MS, TRANSFER_HOLD_FACTOR};
 use crate::raft_types::index_of;
 use crate::status::Progress;
@@ -17,12 +18,19 @@ use crate::status::Progress;
 /// How long to wait for openraft to take note of a flush. It is asked again after the next.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How often a harness that switched the rule off wants purges that no flush asked for.
+const UNASKED: Duration = Duration::from_millis(100);
+
 /// Purges when it is due, for as long as the instance lives. A request that openraft loses (it drops one that comes
 /// while another is under way) is made again after the next flush, and at least once in a flush interval.
 pub(super) async fn maintain(running: Running) {
     let mut led_since = None;
     loop {
-        running.instance.after_flush.notified().await;
+        if running.instance.shared.is_off(Rule::PurgeBelowFlush) {
+            tokio::time::sleep(UNASKED).await;
+        } else {
+            running.instance.after_flush.notified().await;
+        }
         if let Some(target) = target(&running, &mut led_since) {
             purge(&running, target).await;
         }

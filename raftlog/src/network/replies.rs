@@ -93,7 +93,7 @@ impl State {
             tokio::select! {
                 biased;
                 reply = self.replies.next() => {
-                    let reply = reply?;
+                    let Some(reply) = reply else { return self.ended() };
                     let span = match self.waiting.pop_front() {
                         Some(span) => span,
                         // Sent before its request was.
@@ -111,6 +111,16 @@ impl State {
                 () = sleep_until(deadline), if deadline.is_some() => {}
             }
         }
+    }
+
+    /// The end of the replies. Before all are answered it is an error: openraft opens a stream that merely ended again at
+    /// once, for ever and without a pause.
+    fn ended(&mut self) -> Option<AppendResult> {
+        if self.waiting.is_empty() && self.spans.try_recv().is_err() {
+            return None;
+        }
+        let error = TransportError::Unreachable("the stream ended".to_owned());
+        Some(Err(rpc_error(&error)))
     }
 
     /// Why the oldest request is no longer waited for.

@@ -91,7 +91,7 @@ pub(super) async fn forget_and_repeat(world: Arc<World>) {
         let url = format!("http://{host}/forgotten{number}");
         let mut known = Known::Out;
         for _ in 0..world.draw(|rng| rng.between((2, 8))) {
-            world.sleep((10, 700)).await;
+            world.sleep((10, 300)).await;
             let next = match known {
                 Known::In if world.draw(|rng| rng.chance(500)) => forget(&world, &url).await,
                 _ => offer_again(&world, &url, known).await,

@@ -17,11 +17,13 @@ use super::trace::Trace;
 use super::world::World;
 
 /// True time between two turns of the processes, ms. Messages take at least as long.
-pub(super) const STEP_MS: u64 = 2;
+const STEP_MS: u64 = 2;
 
 /// The processes of a run.
 pub(super) struct Cluster {
     pub(super) now_ms: u64,
+    /// True time without long sleeps.
+    pub(super) awake_ms: u64,
     pub(super) world: Arc<World>,
     pub(super) trace: Arc<Trace>,
     processes: Vec<Process>,
@@ -40,6 +42,7 @@ impl Cluster {
         let world = World::new(plan.clone(), net, Arc::clone(trace), origin);
         let mut cluster = Self {
             now_ms: 0,
+            awake_ms: 0,
             world: Arc::new(world),
             trace: Arc::clone(trace),
             processes: (1..=NODES).map(|id| Process::new(id, root)).collect(),
@@ -81,6 +84,7 @@ impl Cluster {
     /// True time goes on by one step.
     pub(super) fn step(&mut self) {
         self.now_ms += STEP_MS;
+        self.awake_ms += STEP_MS;
         self.trace.at(self.now_ms);
         for delivery in self.world.net.advance(self.now_ms) {
             if delivery.to == WORLD {

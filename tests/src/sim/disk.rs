@@ -18,6 +18,8 @@ pub(super) struct Disk {
 struct State {
     rng: Rng,
     sync_ms: (u64, u64),
+    /// Something is written and not synced.
+    is_syncing: bool,
     synced: LogSizes,
 }
 
@@ -34,6 +36,7 @@ impl Disk {
             state: Mutex::new(State {
                 rng,
                 sync_ms: SYNC_MS,
+                is_syncing: false,
                 synced: LogSizes::read(dir).unwrap_or_default(),
             }),
         }
@@ -41,6 +44,11 @@ impl Disk {
 
     pub(super) fn set_slow(&self, is_slow: bool) {
         self.state.lock().unwrap().sync_ms = if is_slow { SLOW_SYNC_MS } else { SYNC_MS };
+    }
+
+    /// Whether a sync of the log is under way.
+    pub(super) fn is_syncing(&self) -> bool {
+        self.state.lock().unwrap().is_syncing
     }
 
     /// What the last finished sync covers.
@@ -57,6 +65,7 @@ impl Disk {
 
 impl VirtualDisk for Disk {
     fn log_sync(&self) -> Duration {
+        self.state.lock().unwrap().is_syncing = true;
         self.draw()
     }
 
@@ -66,6 +75,8 @@ impl VirtualDisk for Disk {
 
     fn log_synced(&self) {
         let sizes = LogSizes::read(&self.dir).unwrap();
-        self.state.lock().unwrap().synced = sizes;
+        let mut state = self.state.lock().unwrap();
+        state.synced = sizes;
+        state.is_syncing = false;
     }
 }

@@ -90,6 +90,11 @@ impl Held {
             self.clock.now_ms()
         ));
         world.think(6_000).await;
+        if world.mishap(80) {
+            // As late as the rules allow.
+            self.wait_until(self.deadline_ms.saturating_sub(timeout_ms + 1))
+                .await;
+        }
         if world.mishap(30) {
             return world.trace.event(format!("vanishes {}", self.lease.token));
         }
@@ -98,6 +103,9 @@ impl Held {
         }
         // Between the check and the write: shorter than a fetch timeout, or the write is refused below.
         world.think(timeout_ms * 2).await;
+        if world.mishap(40) {
+            self.wait_until(self.deadline_ms - 1).await;
+        }
         let Some(contact) = self.contact(&url).await else {
             return;
         };
@@ -107,6 +115,12 @@ impl Held {
             world.sleep((1, 2 * world.plan.ttl_ms)).await;
         }
         self.report(&url, contact, undelivered).await;
+    }
+
+    /// Waits for a moment of the fetcher's clock.
+    async fn wait_until(&self, at_ms: u64) {
+        let wait_ms = at_ms.saturating_sub(self.clock.now_ms());
+        tokio::time::sleep(Duration::from_millis(wait_ms)).await;
     }
 
     /// The request and its answer; none if the fetcher dies on the way.

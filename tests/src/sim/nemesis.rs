@@ -12,6 +12,11 @@ use super::rng::Rng;
 /// A suspension of everything: two days and a bit.
 const LONG_SLEEP_MS: (u64, u64) = (3_600_000, 180_000_000);
 
+/// Every so manyth seed cuts the power in the middle of syncs.
+const SHARP_EVERY: u64 = 4;
+/// How long such a cut waits for its moment, ms.
+const SHARP_PATIENCE_MS: u64 = 1_500;
+
 /// What ends a fault.
 #[derive(Debug, Clone)]
 enum Mend {
@@ -30,6 +35,17 @@ pub(super) struct Nemesis {
     until_ms: u64,
     mends: BTreeMap<(u64, u64), Mend>,
     faults: u64,
+    /// The power goes in the middle of a sync, not at any moment.
+    is_sharp: bool,
+    armed: Option<Armed>,
+}
+
+/// A power cut that waits for a sync.
+#[derive(Debug, Clone)]
+struct Armed {
+    nodes: Vec<u64>,
+    /// It waits no longer.
+    until_ms: u64,
 }
 
 impl Nemesis {
@@ -42,6 +58,8 @@ impl Nemesis {
             until_ms,
             mends: BTreeMap::new(),
             faults: 0,
+            is_sharp: seed % SHARP_EVERY == SHARP_EVERY - 1,
+            armed: None,
         }
     }
 
@@ -53,22 +71,24 @@ impl Nemesis {
     /// Does what is due.
     pub(super) fn act(&mut self, cluster: &mut Cluster) {
         while let Some(entry) = self.mends.first_entry() {
-            if entry.key().0 > cluster.now_ms {
+            if entry.key().0 > cluster.awake_ms {
                 break;
             }
             let mend = entry.remove();
             cluster.trace.event(format!("mend {mend:?}"));
             mend_one(cluster, mend);
         }
-        if cluster.now_ms >= self.next_ms && cluster.now_ms < self.until_ms {
+        self.strike(cluster);
+        if cluster.awake_ms >= self.next_ms && cluster.awake_ms < self.until_ms {
             self.faults += 1;
             self.fault(cluster);
-            self.next_ms = cluster.now_ms + self.rng.between(self.pause_ms);
+            self.next_ms = cluster.awake_ms + self.rng.between(self.pause_ms);
         }
     }
 
     /// Mends everything at once.
     pub(super) fn heal(&mut self, cluster: &mut Cluster) {
+        self.armed = None;
         for mend in std::mem::take(&mut self.mends).into_values() {
             mend_one(cluster, mend);
         }
@@ -100,10 +120,10 @@ impl Nemesis {
         match self.rng.below(100) {
             0..22 => {
                 let node = self.leader(cluster);
-                self.cut_power(cluster, node);
+                self.cut_power_of(cluster, vec![node]);
             }
-            22..26 => (1..=NODES).for_each(|node| self.cut_power(cluster, node)),
-            26..44 => self.stop(cluster),
+            22..29 => self.cut_power_of(cluster, (1..=NODES).collect()),
+            29..44 => self.stop(cluster),
             44..64 => self.cut(cluster),
             64..74 => self.slow_link(cluster),
             74..81 => self.slow_disk(cluster),
@@ -121,6 +141,39 @@ impl Nemesis {
         }
     }
 
+    /// Cuts the power of some nodes, now or in the middle of a sync.
+    fn cut_power_of(&mut self, cluster: &mut Cluster, nodes: Vec<u64>) {
+        if self.is_sharp {
+            let until_ms = cluster.awake_ms + SHARP_PATIENCE_MS;
+            self.armed.get_or_insert(Armed { nodes, until_ms });
+        } else {
+            nodes
+                .into_iter()
+                .for_each(|node| self.cut_power(cluster, node));
+        }
+    }
+
+    /// Cuts what is armed when most of it is in the middle of a sync.
+    fn strike(&mut self, cluster: &mut Cluster) {
+        let Some(armed) = &self.armed else { return };
+        let syncing = armed
+            .nodes
+            .iter()
+            .filter(|node| cluster.process(**node).is_syncing())
+            .count();
+        if 2 * syncing <= armed.nodes.len() && cluster.awake_ms < armed.until_ms {
+            return;
+        }
+        for node in self
+            .armed
+            .take()
+            .map(|armed| armed.nodes)
+            .unwrap_or_default()
+        {
+            self.cut_power(cluster, node);
+        }
+    }
+
     fn cut_power(&mut self, cluster: &mut Cluster, node: u64) {
         if !cluster.process(node).is_up() {
             return;
@@ -132,9 +185,10 @@ impl Nemesis {
         cluster
             .trace
             .event(format!("power cut at {node}: {loss:?}"));
-        cluster.process_mut(node).lose_power(loss);
+        let world = std::sync::Arc::clone(&cluster.world);
+        cluster.process_mut(node).lose_power(loss, &world.net);
         let after_ms = *self.rng.pick(&[(5, 200), (300, 3_000), (2_000, 9_000)]);
-        self.later(cluster.now_ms, after_ms, Mend::Start(node));
+        self.later(cluster.awake_ms, after_ms, Mend::Start(node));
     }
 
     fn stop(&mut self, cluster: &mut Cluster) {
@@ -149,7 +203,7 @@ impl Nemesis {
             .trace
             .event(format!("stop {node}, clock stands {clock_stands}"));
         let after_ms = *self.rng.pick(&[(20, 300), (500, 4_000), (3_000, 12_000)]);
-        self.later(cluster.now_ms, after_ms, Mend::Resume(node));
+        self.later(cluster.awake_ms, after_ms, Mend::Resume(node));
     }
 
     /// Cuts one node off from the others, or from some, in both directions or one, and maybe from the clients.
@@ -179,24 +233,27 @@ impl Nemesis {
         let after_ms = *self
             .rng
             .pick(&[(100, 800), (1_000, 5_000), (4_000, 15_000)]);
-        self.later(cluster.now_ms, after_ms, Mend::Links(links));
+        self.later(cluster.awake_ms, after_ms, Mend::Links(links));
     }
 
     fn slow_link(&mut self, cluster: &mut Cluster) {
-        let (from, to) = (self.rng.between((0, NODES)), self.rng.between((0, NODES)));
+        let (mut from, mut to) = (self.rng.between((0, NODES)), self.leader(cluster));
+        if self.rng.chance(500) {
+            std::mem::swap(&mut from, &mut to);
+        }
         let delay_ms = *self.rng.pick(&[(20, 200), (100, 1_500), (1_000, 6_000)]);
         cluster
             .trace
             .event(format!("slow {from} to {to}: {delay_ms:?}"));
         cluster.world.net.set_slow(from, to, Some(delay_ms));
-        self.later(cluster.now_ms, (1_000, 10_000), Mend::Fast(from, to));
+        self.later(cluster.awake_ms, (1_000, 10_000), Mend::Fast(from, to));
     }
 
     fn slow_disk(&mut self, cluster: &mut Cluster) {
         let node = self.node();
         cluster.trace.event(format!("slow disk at {node}"));
         cluster.process(node).set_slow_disk(true);
-        self.later(cluster.now_ms, (500, 6_000), Mend::FastDisk(node));
+        self.later(cluster.awake_ms, (500, 6_000), Mend::FastDisk(node));
     }
 
     fn jump_wall(&mut self, cluster: &mut Cluster) {
@@ -224,7 +281,7 @@ impl Nemesis {
         let late = self.leader(cluster);
         for node in 1..=NODES {
             if node == late && self.rng.chance(600) {
-                self.later(cluster.now_ms, (500, 6_000), Mend::Resume(node));
+                self.later(cluster.awake_ms, (500, 6_000), Mend::Resume(node));
             } else {
                 let now_ms = cluster.now_ms;
                 cluster.process_mut(node).resume(now_ms);

@@ -56,13 +56,13 @@ impl Plan {
             fetch_timeout_ms,
             ttl_ms: rng.between((5_000, 9_000)),
             fault_ms: rng.between((15_000, 35_000)),
-            fault_pause_ms: *rng.pick(&[(100, 1_500), (500, 3_000), (1_000, 6_000)]),
+            fault_pause_ms: *rng.pick(&[(100, 1_500), (300, 2_000), (500, 4_000)]),
             heal_ms: 400_000,
             delay_ms: *rng.pick(&[(2, 4), (2, 12), (3, 60)]),
             loss_permille: *rng.pick(&[0, 0, 3, 20]),
             repeat_permille: *rng.pick(&[0, 10, 50]),
             node_ppm: (0..NODES).map(|_| ppm(&mut rng)).collect(),
-            log_keep_entries: *rng.pick(&[5, 20, 200]),
+            log_keep_entries: *rng.pick(&[0, 5, 20, 200]),
             flush_interval_ms: *rng.pick(&[500, 2_000, 10_000]),
         }
     }

@@ -97,6 +97,13 @@ impl Process {
         self.stopped.is_some()
     }
 
+    /// Whether its log is in the middle of a sync.
+    pub(super) fn is_syncing(&self) -> bool {
+        self.life
+            .as_ref()
+            .is_some_and(|life| life.disk.is_syncing())
+    }
+
     /// The node, when it is open.
     pub(super) fn node(&self) -> Option<Arc<FrontierNode>> {
         self.life
@@ -199,7 +206,7 @@ impl Process {
     }
 
     /// The power goes: every task ends where it stands, and the disk keeps what it must, and maybe more.
-    pub(super) fn lose_power(&mut self, loss: Loss) {
+    pub(super) fn lose_power(&mut self, loss: Loss, net: &Net) {
         let Some(life) = self.life.take() else { return };
         let node = life.node.lock().unwrap().take();
         if loss.state_is_flushed
@@ -220,10 +227,12 @@ impl Process {
             let synced = life.disk.synced();
             copy_after_power_loss(&life.dir, &next, &synced, loss.log_kept_permille).unwrap();
         }
+        net.set_silent(Some(self.id));
         let context = life.runtime.enter();
         drop(node);
         drop(context);
         drop(life.runtime);
+        net.set_silent(None);
         let _partly = std::fs::remove_dir_all(&life.dir);
         self.stopped = None;
         self.held.clear();

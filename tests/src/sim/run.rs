@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::audit::audit;
 use super::bug::Bug;
-use super::cluster::{Cluster, STEP_MS};
+use super::cluster::Cluster;
 use super::nemesis::Nemesis;
 use super::plan::Plan;
 use super::replicas::Replicas;
@@ -32,11 +32,6 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Whether every promise was kept.
-    pub(super) fn is_clean(&self) -> bool {
-        self.trace.violations.is_empty()
-    }
-
     /// What a reader needs of a run that broke a promise.
     pub(super) fn story(&self) -> String {
         let mut story = format!("seed {} broke:\n", self.plan.seed);
@@ -74,15 +69,9 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
     let mut cluster = Cluster::start_all(&plan, root.path(), &trace);
     let mut nemesis = Nemesis::new(seed, plan.fault_pause_ms, plan.fault_ms);
     let mut replicas = Replicas::default();
-    // Long sleeps do not count.
-    let mut steps = 0;
-    while steps * STEP_MS < plan.fault_ms && !trace.is_broken() {
-        steps += 1;
+    while cluster.awake_ms < plan.fault_ms && !trace.is_broken() {
         nemesis.act(&mut cluster);
-        cluster.step();
-        if (steps * STEP_MS).is_multiple_of(CHECK_EVERY_MS) {
-            replicas.check(&cluster);
-        }
+        step(&mut cluster, &mut replicas);
     }
     if !trace.is_broken() {
         trace.event("heal");
@@ -91,14 +80,10 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         cluster.add_fetcher();
         cluster.spawn(audit(Arc::clone(&cluster.world)));
     }
-    let heal_steps = steps + plan.heal_ms / STEP_MS;
+    let healed_ms = cluster.awake_ms + plan.heal_ms;
     while !trace.is_broken() && !cluster.world.is_over.load(Ordering::Relaxed) {
-        steps += 1;
-        cluster.step();
-        if (steps * STEP_MS).is_multiple_of(CHECK_EVERY_MS) {
-            replicas.check(&cluster);
-        }
-        if steps == heal_steps {
+        step(&mut cluster, &mut replicas);
+        if cluster.awake_ms > healed_ms {
             trace.violation("P2: not everything is done, long after all was mended");
         }
     }
@@ -108,7 +93,7 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
     let (leases, lost_reports) = cluster.world.oracle.totals();
     Outcome {
         trace: trace.end(),
-        virtual_ms: steps * STEP_MS,
+        virtual_ms: cluster.awake_ms,
         faults: nemesis.faults(),
         checks: replicas.checks(),
         contacts,
@@ -117,5 +102,12 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         lost_reports,
         accepted: cluster.world.oracle.all_accepted().len() as u64,
         plan,
+    }
+}
+
+fn step(cluster: &mut Cluster, replicas: &mut Replicas) {
+    cluster.step();
+    if cluster.awake_ms.is_multiple_of(CHECK_EVERY_MS) {
+        replicas.check(cluster);
     }
 }

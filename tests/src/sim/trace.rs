@@ -59,6 +59,9 @@ impl Trace {
         let mut inner = self.inner.lock().unwrap();
         inner.events += 1;
         let now_ms = inner.now_ms;
+        if inner.is_loud {
+            println!("MARK {now_ms} {numbers:?}");
+        }
         inner.mix(now_ms);
         numbers.into_iter().for_each(|number| inner.mix(number));
     }

@@ -58,6 +58,8 @@ struct Inner {
     repeat_permille: u64,
     /// Directions in which nothing passes.
     cut: BTreeSet<(u64, u64)>,
+    /// A node without power, whose tasks are being dropped: what they would send is not sent.
+    silent: Option<u64>,
     /// Directions in which messages take so long.
     slow: BTreeMap<(u64, u64), (u64, u64)>,
 }
@@ -65,6 +67,9 @@ struct Inner {
 impl Inner {
     /// When a message sent now arrives; none if it does not.
     fn fate(&mut self, from: u64, to: u64) -> Option<u64> {
+        if self.silent == Some(from) {
+            return None;
+        }
         if self.cut.contains(&(from, to)) || self.rng.chance(self.loss_permille) {
             return None;
         }
@@ -90,6 +95,7 @@ impl Net {
                 loss_permille: plan.loss_permille,
                 repeat_permille: plan.repeat_permille,
                 cut: BTreeSet::new(),
+                silent: None,
                 slow: BTreeMap::new(),
             }),
             trace,
@@ -120,6 +126,11 @@ impl Net {
         } else {
             inner.cut.remove(&(from, to));
         }
+    }
+
+    /// Nothing comes from a node while its tasks are dropped.
+    pub(super) fn set_silent(&self, node: Option<u64>) {
+        self.inner.lock().unwrap().silent = node;
     }
 
     /// Makes one direction slow, or as fast as the others.
@@ -157,6 +168,9 @@ impl Net {
         run: Arc<dyn Fn(Option<Arc<FrontierNode>>) + Send + Sync>,
     ) {
         let mut inner = self.inner.lock().unwrap();
+        if inner.silent == Some(from) {
+            return;
+        }
         let permille = inner.repeat_permille;
         let copies = 1 + u64::from(may_repeat && inner.rng.chance(permille));
         for _ in 0..copies {
