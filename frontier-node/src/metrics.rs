@@ -293,6 +293,10 @@ impl Metrics {
             ("purged_entries", engine.purged_entries),
             ("read_rounds", engine.read_rounds),
             ("reads_confirmed", engine.reads_confirmed),
+            ("snapshots_sent", engine.snapshots_sent),
+            ("snapshots_installed", engine.snapshots_installed),
+            ("snapshot_out_peak_bytes", engine.snapshot_out_peak_bytes),
+            ("snapshot_in_peak_bytes", engine.snapshot_in_peak_bytes),
             ("disk_failures", engine.disk_failures),
             ("disk_recoveries", engine.disk_recoveries),
         ];

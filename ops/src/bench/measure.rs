@@ -39,7 +39,7 @@ impl Meter {
         Measured {
             seconds,
             cpu_seconds,
-            peak_memory_bytes: memory_bytes("VmHWM:"),
+            peak_memory_bytes: memory_bytes("self", "VmHWM:"),
         }
     }
 }
@@ -55,11 +55,27 @@ pub fn cpu_time() -> Duration {
 
 /// Resident memory of this process.
 pub fn resident_bytes() -> u64 {
-    memory_bytes("VmRSS:")
+    memory_bytes("self", "VmRSS:")
 }
 
-fn memory_bytes(field: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// Resident memory of another process; 0 when there is none.
+pub fn resident_bytes_of(pid: u32) -> u64 {
+    memory_bytes(&pid.to_string(), "VmRSS:")
+}
+
+/// The most that another process had resident since [`forget_peak_of`]; 0 when there is none.
+pub fn peak_bytes_of(pid: u32) -> u64 {
+    memory_bytes(&pid.to_string(), "VmHWM:")
+}
+
+/// Another process's peak of memory begins anew, where the kernel allows that.
+pub fn forget_peak_of(pid: u32) {
+    // Resets the peak (proc(5), clear_refs 5); a kernel without it leaves the peak of its whole life.
+    let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
+}
+
+fn memory_bytes(process: &str, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     parse_kib(&status, field).unwrap_or(0) * 1_024
 }
 
@@ -140,6 +156,9 @@ mod tests {
         let measured = meter.stop();
         assert!(kept.iter().sum::<u64>() > 0);
         assert!(measured.peak_memory_bytes > 16 << 20 && resident_bytes() > 1 << 20);
+        let here = std::process::id();
+        forget_peak_of(here);
+        assert!(resident_bytes_of(here) > 1 << 20 && peak_bytes_of(here) > 1 << 20);
         assert!(measured.cpu_seconds > 0.0 && measured.seconds > 0.0);
         assert_eq!(
             parse_kib("VmPeak:\t 9 kB\nVmRSS:\t  12 kB\n", "VmRSS:"),

@@ -5,34 +5,54 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `n1`, `n2` | new URLs taken, known URLs dropped (`offering` is their load) |
-//! | `n3` | leases and reports (`pairs` is the load, `open_loop` the latency) |
+//! | `n0` | the mission's rate on one machine (`lease_probe` is the latency of leases, `judged` what the web saw) |
+//! | `n1`, `n2` | new URLs taken, known URLs dropped (`offering` is their load), one replica or several |
+//! | `n3` | leases and reports (`pairs` is the load, `open_loop` the latency), one replica or several |
 //! | `n5` | the seen set: bytes on disk, bits in memory |
 //! | `n6` | memory of active hosts, and the cost of a lease as their number grows |
 //! | `n7` | pages: fetched, stored, reported (`bare_loop` is the floor, `web` the fake web) |
-//! | `node` | a real node, its gRPC server and clients |
+//! | `n8` | from the start of a killed node to its first lease (`preload` is what it knows) |
+//! | `n10` | an idle node (`idle_floor` is the floor) |
+//! | `refill` | a lost follower is fed again (`background` writes meanwhile, `table_copy` is the floor) |
+//! | `coordination` | what coordination costs each page, by the number of shards |
+//! | `target` | what a load goes to: `node` or `cluster` |
+//! | `node` | a real node in this process, its gRPC server and clients |
+//! | `cluster` | nodes and fetchers in processes of their own |
 //! | `model` | the machine alone over rows in a map: what a node's log and rows will hold, and ready-made shards |
 //! | `floor` | the same bytes straight to RocksDB |
 //! | `urls`, `rng` | what is offered |
 //! | `measure`, `outcome` | time, CPU, memory, percentiles; what is printed |
 
+mod background;
 mod bare_loop;
+mod cluster;
+mod coordination;
 mod floor;
+mod idle_floor;
+mod judged;
+mod lease_probe;
 mod measure;
 mod model;
+mod n0;
 mod n1;
+mod n10;
 mod n2;
 mod n3;
 mod n5;
 mod n6;
 mod n7;
+mod n8;
 mod node;
 mod offering;
 mod open_loop;
 mod outcome;
 mod pairs;
+mod preload;
 mod prepared;
+mod refill;
 pub mod rng;
+mod table_copy;
+mod target;
 mod urls;
 mod web;
 
@@ -59,6 +79,9 @@ pub struct Args {
 /// Which figure.
 #[derive(Debug, clap::Subcommand)]
 enum Bench {
+    /// The mission's own rate on one machine: nodes, fetchers, a fake web.
+    #[command(alias = "N0")]
+    N0(n0::Args),
     /// New URLs accepted a second over gRPC.
     #[command(alias = "N1")]
     N1(n1::Args),
@@ -77,6 +100,16 @@ enum Bench {
     /// Pages a second and core: fetched, durable, reported.
     #[command(alias = "N7")]
     N7(n7::Args),
+    /// From the start of a killed node to its first lease.
+    #[command(alias = "N8")]
+    N8(n8::Args),
+    /// CPU of a node that has nothing to do.
+    #[command(alias = "N10")]
+    N10(n10::Args),
+    /// A follower that lost its disk is fed again while writes go on.
+    Refill(refill::Args),
+    /// Calls, entries, syncs and bytes of each page, by the number of shards.
+    Coordination(coordination::Args),
 }
 
 /// Runs one bench and prints its outcome.
@@ -86,12 +119,17 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         CommandError::io(format!("cannot make a directory in {}", base.display()), e)
     })?;
     let outcome = match &args.bench {
+        Bench::N0(args) => on_runtime(n0::run(args, dir.path()))?,
         Bench::N1(args) => on_runtime(n1::run(args, dir.path()))?,
         Bench::N2(args) => on_runtime(n2::run(args, dir.path()))?,
         Bench::N3(args) => on_runtime(n3::run(args, dir.path()))?,
         Bench::N5(args) => on_runtime(n5::run(args, dir.path()))?,
         Bench::N6(args) => n6::run(args)?,
         Bench::N7(args) => on_runtime(n7::run(args, dir.path()))?,
+        Bench::N8(args) => on_runtime(n8::run(args, dir.path()))?,
+        Bench::N10(args) => on_runtime(n10::run(args, dir.path()))?,
+        Bench::Refill(args) => on_runtime(refill::run(args, dir.path()))?,
+        Bench::Coordination(args) => on_runtime(coordination::run(args, dir.path()))?,
     };
     outcome.print(args.json)?;
     Ok(ExitCode::SUCCESS)
@@ -139,7 +177,21 @@ mod tests {
 
     #[test]
     fn the_flag_for_json_stands_on_either_side_of_the_name() {
-        for name in ["n1", "n2", "n3", "n5", "n6", "n7", "N1", "N7"] {
+        for name in [
+            "n0",
+            "n1",
+            "n2",
+            "n3",
+            "n5",
+            "n6",
+            "n7",
+            "n8",
+            "n10",
+            "refill",
+            "coordination",
+            "N1",
+            "N10",
+        ] {
             assert!(parse(&[name, "--json"]).json && parse(&["--json", name]).json);
         }
         assert!(Cli::try_parse_from(["bench", "n4"]).is_err());

@@ -2,9 +2,10 @@
 
 use super::floor::{self, Job};
 use super::model::{self, Model};
-use super::node::{BenchNode, impatient};
+use super::node::impatient;
 use super::offering::{self, Batches, Load};
 use super::outcome::{About, Outcome};
+use super::target::{MOST_REPLICAS, Target};
 use super::urls::{Hosts, Spread};
 use crate::output::CommandError;
 use serde_json::json;
@@ -20,9 +21,24 @@ const ABOUT: About = About {
     reach: ">= 50 % of floor; >= 80000 on a quiet machine",
 };
 
+const fn about(replicas: u32) -> About {
+    if replicas == 1 {
+        return ABOUT;
+    }
+    About {
+        what: "new URLs accepted over gRPC, several replicas, each a process",
+        floor_is: "one replica's log and row bytes straight to RocksDB, same writers and batches, syncs shared",
+        reach: ">= 20 % of floor; >= 30000 on a quiet machine (3 replicas)",
+        ..ABOUT
+    }
+}
+
 /// Arguments of `n1`.
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
+    /// Replicas: one in this process, or so many node processes on loopback.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_REPLICAS))]
+    pub replicas: u32,
     /// Measured time, s.
     #[arg(long, default_value_t = 15)]
     pub seconds: u64,
@@ -53,9 +69,15 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         args.spread.sites,
         args.shards,
     ));
-    let node = BenchNode::open(&dir.join("node"), args.shards, args.expected_urls).await?;
-    node.create_crawl().await?;
-    node.wait_for_filter().await;
+    let target = Target::open(
+        args.replicas,
+        &dir.join("node"),
+        args.shards,
+        args.expected_urls,
+    )
+    .await?;
+    target.create_crawl().await?;
+    target.wait_for_filter().await?;
     let load = Load {
         writers: args.writers.max(1),
         batch: args.batch.clamp(1, 1_024),
@@ -66,8 +88,8 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
     let batch = load.batch as u64;
     let batches: Batches =
         Arc::new(move |stream, call| stream.items(call * batch..(call + 1) * batch));
-    let offered = offering::offer(&node, &hosts, load, &batches).await?;
-    node.close().await?;
+    let offered = offering::offer(&target, &hosts, load, &batches).await?;
+    target.close().await?;
     let (for_floor, floor_dir, count) = (Arc::clone(&hosts), dir.join("floor"), args.floor_urls);
     let floor = tokio::task::spawn_blocking(move || {
         let jobs = jobs(&for_floor, load, count)?;
@@ -83,7 +105,7 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         "a_cpu_second": floor.by_cpu(offered.new, &offered.measured),
     });
     Outcome::new(
-        ABOUT,
+        about(args.replicas),
         (figure, floor.per_second),
         &offered.measured,
         args,

@@ -2,10 +2,11 @@
 
 use super::floor::{self, Job};
 use super::model::{self, Model};
-use super::node::{BenchNode, impatient};
+use super::node::impatient;
 use super::offering::{self, Batches, Load};
 use super::outcome::{About, Outcome};
 use super::rng::mix;
+use super::target::{MOST_REPLICAS, Target};
 use super::urls::{Hosts, Spread};
 use crate::output::CommandError;
 use raftlog::RowBatch;
@@ -23,9 +24,22 @@ const ABOUT: About = About {
     reach: ">= 100000",
 };
 
+const fn about(replicas: u32) -> About {
+    if replicas == 1 {
+        return ABOUT;
+    }
+    About {
+        what: "known URLs dropped over gRPC, several replicas, each a process, among a few new ones",
+        ..ABOUT
+    }
+}
+
 /// Arguments of `n2`.
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
+    /// Replicas: one in this process, or so many node processes on loopback.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_REPLICAS))]
+    pub replicas: u32,
     /// Measured time, s.
     #[arg(long, default_value_t = 15)]
     pub seconds: u64,
@@ -82,9 +96,15 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         args.spread.sites,
         args.shards,
     ));
-    let node = BenchNode::open(&dir.join("node"), args.shards, args.expected_urls).await?;
-    node.create_crawl().await?;
-    node.wait_for_filter().await;
+    let target = Target::open(
+        args.replicas,
+        &dir.join("node"),
+        args.shards,
+        args.expected_urls,
+    )
+    .await?;
+    target.create_crawl().await?;
+    target.wait_for_filter().await?;
     let load = Load {
         writers: args.writers.max(1),
         batch: args.batch.clamp(1, 1_024),
@@ -97,10 +117,10 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         batch: load.batch as u64,
         new_a_batch: load.batch as u64 * (100 - args.known_percent.min(100)) / 100,
     };
-    offering::preload(&node, &hosts, load, mixed.known).await?;
+    offering::preload(&target, &hosts, load, 0..mixed.known).await?;
     let batches: Batches = Arc::new(move |stream, call| stream.items(mixed.indexes(call)));
-    let offered = offering::offer(&node, &hosts, load, &batches).await?;
-    node.close().await?;
+    let offered = offering::offer(&target, &hosts, load, &batches).await?;
+    target.close().await?;
     let (for_floor, floor_dir, calls) = (Arc::clone(&hosts), dir.join("floor"), args.floor_calls);
     let floor = tokio::task::spawn_blocking(move || {
         let (loaded, jobs) = jobs(&for_floor, load, mixed, calls)?;
@@ -116,7 +136,7 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         "a_cpu_second": floor.by_cpu(offered.known, &offered.measured),
     });
     Outcome::new(
-        ABOUT,
+        about(args.replicas),
         (figure, floor.per_second),
         &offered.measured,
         args,

@@ -1,9 +1,9 @@
 //! N3: lease and report pairs a second, saturated; the latency of a lease at a fixed rate.
 
 use super::floor::{self, Job};
-use super::node::BenchNode;
 use super::outcome::{About, Outcome, rounded};
 use super::prepared::{self, Prepared};
+use super::target::{MOST_REPLICAS, Target};
 use super::urls::Hosts;
 use super::{open_loop, pairs};
 use crate::output::CommandError;
@@ -20,9 +20,24 @@ const ABOUT: About = About {
     reach: ">= 20000 saturated (3 replicas); lease p99 < 50 ms at 2000/s open loop",
 };
 
+const fn about(replicas: u32) -> About {
+    if replicas == 1 {
+        return ABOUT;
+    }
+    About {
+        what: "lease and report pairs over gRPC, several replicas, each a process, every host ready",
+        floor_is: "one replica's log and row bytes of the same lease and report calls straight to RocksDB, as many \
+                   writers as sessions, syncs shared",
+        ..ABOUT
+    }
+}
+
 /// Arguments of `n3`.
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
+    /// Replicas: one in this process, or so many node processes on loopback.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_REPLICAS))]
+    pub replicas: u32,
     /// Hosts, all with robots allowed, ready at once, one millisecond between contacts: politeness is not what is measured.
     #[arg(long, default_value_t = 250_000)]
     pub hosts: u32,
@@ -60,15 +75,16 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
     let (node_dir, floor_dir) = (dir.join("node"), dir.join("floor"));
     let urls = u64::from(args.hosts) * u64::from(args.urls_per_host);
     let loading = Instant::now();
-    BenchNode::open(&node_dir, args.shards, urls)
-        .await?
-        .close()
-        .await?;
-    let (for_load, load_dir) = (args.clone(), node_dir.clone());
+    let target = Target::open(args.replicas, &node_dir, args.shards, urls).await?;
+    let (dirs, closed) = target.set_down(&node_dir).await?;
+    let for_load = args.clone();
     let loaded = tokio::task::spawn_blocking(move || {
         let mut shards = prepare(&for_load)?;
         let models: Vec<_> = shards.iter().map(|shard| &shard.model).collect();
-        let rows = prepared::load(&load_dir, &models)?;
+        let mut rows = 0;
+        for dir in &dirs {
+            rows = prepared::load(dir, &models)?;
+        }
         Ok::<_, CommandError>((rows, jobs(&mut shards, &for_load)?))
     });
     let (rows, jobs) = loaded
@@ -76,20 +92,25 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         .map_err(|e| CommandError::of("loading failed", e))??;
     let load_seconds = loading.elapsed().as_secs_f64();
     let opening = Instant::now();
-    let node = BenchNode::open(&node_dir, args.shards, urls).await?;
+    let target = closed.open(args.shards, urls).await?;
     let open_seconds = opening.elapsed().as_secs_f64();
-    node.wait_for_filter().await;
+    target.wait_for_filter().await?;
     let times = (Duration::from_secs(1), Duration::from_secs(args.seconds));
-    let saturated =
-        pairs::saturate(&node, args.sessions.max(1), args.batch.clamp(1, 256), times).await?;
+    let saturated = pairs::saturate(
+        &target,
+        args.sessions.max(1),
+        args.batch.clamp(1, 256),
+        times,
+    )
+    .await?;
     let open = open_loop::run(
-        &node,
+        &target,
         args.rate.max(1),
         Duration::from_secs(args.open_loop_seconds),
     )
     .await?;
-    let queued = node.status().await?.queued;
-    node.close().await?;
+    let queued = target.terms().await?.queued;
+    target.close().await?;
     let writers = args.sessions.max(1) as usize;
     let floor = tokio::task::spawn_blocking(move || floor::run(&floor_dir, &jobs, &[], writers));
     let floor = floor
@@ -107,7 +128,7 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         "queued_at_the_end": queued,
     });
     Outcome::new(
-        ABOUT,
+        about(args.replicas),
         (figure, floor.per_second),
         &saturated.measured,
         args,

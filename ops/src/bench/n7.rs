@@ -129,8 +129,9 @@ async fn one_size(args: &Args, body_size_bytes: u32, dir: &Path) -> Result<Size,
         pages_per_host: args.pages_per_host,
         links: args.links,
         body_size_bytes,
+        even: false,
     };
-    let web = Web::start(shape)?;
+    let web = Web::start(shape, None)?;
     let http = http(&web)?;
     let node = BenchNode::open(&dir.join("node"), args.shards, 1_000_000).await?;
     node.create_crawl().await?;
@@ -195,7 +196,8 @@ async fn until_over(node: &BenchNode, lasting: Duration) -> Result<(), CommandEr
     Ok(())
 }
 
-fn http(web: &Web) -> Result<HttpConfig, CommandError> {
+/// A client for which every host is at the fake web.
+pub fn http(web: &Web) -> Result<HttpConfig, CommandError> {
     let every = format!("*={}", web.address)
         .parse()
         .map_err(|e| CommandError::of("cannot reach the fake web", e))?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::task::JoinHandle;
 
 /// How long opening a node of millions of rows may take.
@@ -124,15 +124,7 @@ impl BenchNode {
 
     /// The node's metrics by name with labels, as anyone reads them.
     pub async fn metrics(&self) -> Result<NodeMetrics, CommandError> {
-        let failed = |e| CommandError::io("cannot read the metrics", e);
-        let mut stream = TcpStream::connect(&self.http_address)
-            .await
-            .map_err(failed)?;
-        let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-        stream.write_all(request.as_bytes()).await.map_err(failed)?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).await.map_err(failed)?;
-        Ok(NodeMetrics::parse(&text))
+        NodeMetrics::read(&self.http_address).await
     }
 
     /// Stops serving, flushes and closes.
@@ -176,6 +168,36 @@ pub fn impatient() -> pb::CrawlPolicy {
 pub struct NodeMetrics(BTreeMap<String, f64>);
 
 impl NodeMetrics {
+    /// Reads those of the process at an address.
+    pub async fn read(address: impl ToSocketAddrs) -> Result<Self, CommandError> {
+        let failed = |e| CommandError::io("cannot read the metrics", e);
+        let mut stream = TcpStream::connect(address).await.map_err(failed)?;
+        let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).await.map_err(failed)?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.map_err(failed)?;
+        Ok(Self::parse(&text))
+    }
+
+    /// Adds those of another process, name by name.
+    pub fn add(&mut self, other: Self) {
+        for (name, value) in other.0 {
+            *self.0.entry(name).or_default() += value;
+        }
+    }
+
+    /// All that begin like that, together: a family with whatever labels.
+    pub fn sum(&self, prefix: &str) -> f64 {
+        let from = self.0.range(prefix.to_owned()..);
+        let like = from.take_while(|(name, _)| name.starts_with(prefix));
+        like.map(|(_, value)| value).sum()
+    }
+
+    /// A figure of the node.
+    pub fn node(&self, what: &str) -> f64 {
+        self.get(&format!("escapement_node{{what=\"{what}\"}}"))
+    }
+
     fn parse(text: &str) -> Self {
         let lines = text.lines().filter_map(|line| line.rsplit_once(' '));
         Self(
@@ -205,6 +227,16 @@ impl NodeMetrics {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metrics_of_several_processes_add_up() {
+        let text = "# HELP a b\ncalls{call=\"lease\",end=\"ok\"} 3\ncalls{call=\"report\",end=\"ok\"} 4\nother 1\n";
+        let mut both = NodeMetrics::parse(text);
+        both.add(NodeMetrics::parse("calls{call=\"lease\",end=\"ok\"} 2\n"));
+        assert_eq!(both.sum("calls{"), 9.0);
+        assert_eq!(both.sum("calls{call=\"lease\""), 5.0);
+        assert_eq!((both.get("other"), both.sum("no_such")), (1.0, 0.0));
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_node_serves_its_metrics_and_closes() {

@@ -1,14 +1,15 @@
 //! The load of N1 and N2: writers that each have one batch under way.
 
 use super::measure::{Latencies, Measured, Meter};
-use super::node::BenchNode;
 use super::outcome::rounded;
+use super::target::Target;
 use super::urls::{Hosts, Stream};
 use crate::output::CommandError;
 use client::{CallError, Frontier};
 use pb::discover_result::Code;
 use proto::frontier_v1 as pb;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -42,6 +43,7 @@ pub struct Offered {
     pub other: u64,
     /// Time, CPU, memory.
     pub measured: Measured,
+    node_cpu_seconds: f64,
     calls: u64,
     latency_ms: (f64, f64, f64),
     fsyncs: f64,
@@ -58,6 +60,7 @@ impl Offered {
             "known": self.known,
             "other": self.other,
             "calls": self.calls,
+            "node_cpu_seconds": rounded(self.node_cpu_seconds),
             "call_p50_ms": self.latency_ms.0,
             "call_p99_ms": self.latency_ms.1,
             "fsyncs": self.fsyncs,
@@ -102,7 +105,7 @@ impl Counts {
 
 /// Offers batches until the time is over.
 pub async fn offer(
-    node: &BenchNode,
+    target: &Target,
     hosts: &Arc<Hosts>,
     load: Load,
     batches: &Batches,
@@ -110,7 +113,7 @@ pub async fn offer(
     let counts = Arc::new(Counts::default());
     let mut writers = Vec::new();
     for number in 0..load.writers {
-        let (client, hosts) = (node.client()?, Arc::clone(hosts));
+        let (client, hosts) = (target.client().await?, Arc::clone(hosts));
         writers.push(tokio::spawn(write(
             client,
             hosts,
@@ -121,12 +124,14 @@ pub async fn offer(
         )));
     }
     tokio::time::sleep(load.warm_up).await;
-    let before = (node.metrics().await?, counts.read());
+    let before = (target.metrics().await?, counts.read());
     counts.measuring.store(true, Ordering::Relaxed);
-    let meter = Meter::start();
+    let (meter, cpu_before) = (Meter::start(), target.cpu_seconds());
     tokio::time::sleep(load.measured).await;
-    let measured = meter.stop();
-    let after = (node.metrics().await?, counts.read());
+    let mut measured = meter.stop();
+    let node_cpu_seconds = target.cpu_seconds() - cpu_before;
+    measured.cpu_seconds += node_cpu_seconds;
+    let after = (target.metrics().await?, counts.read());
     counts.stop.store(true, Ordering::Relaxed);
     let mut latencies = Latencies::default();
     for writer in writers {
@@ -142,6 +147,7 @@ pub async fn offer(
         known,
         other,
         measured,
+        node_cpu_seconds,
         calls,
         latency_ms: latencies.summary_ms(),
         fsyncs: log("fsyncs"),
@@ -180,7 +186,7 @@ async fn write(
 }
 
 /// One call, again while the node has too much to do.
-async fn discover(
+pub async fn discover(
     client: &dyn Frontier,
     request: pb::DiscoverRequest,
 ) -> Result<pb::DiscoverResponse, CommandError> {
@@ -195,23 +201,24 @@ async fn discover(
     }
 }
 
-/// Offers the first `count` URLs of every stream, and waits for all.
+/// Offers the URLs of every stream with these numbers, and waits for all.
 pub async fn preload(
-    node: &BenchNode,
+    target: &Target,
     hosts: &Arc<Hosts>,
     load: Load,
-    count: u64,
+    numbers: Range<u64>,
 ) -> Result<(), CommandError> {
     let mut writers = Vec::new();
     for number in 0..load.writers {
-        let (client, hosts) = (node.client()?, Arc::clone(hosts));
+        let (client, hosts) = (target.client().await?, Arc::clone(hosts));
+        let numbers = numbers.clone();
         writers.push(tokio::spawn(async move {
             let stream = hosts.stream(number, load.skew);
             let stream =
                 stream.ok_or_else(|| CommandError::Message("there are no hosts".to_owned()))?;
             let batch = load.batch as u64;
-            for first in (0..count).step_by(load.batch) {
-                let items = stream.items(first..count.min(first + batch));
+            for first in numbers.clone().step_by(load.batch) {
+                let items = stream.items(first..numbers.end.min(first + batch));
                 discover(
                     &*client,
                     pb::DiscoverRequest {

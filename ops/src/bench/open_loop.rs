@@ -2,9 +2,9 @@
 //! from when it was due, so that a slow answer is not hidden by the calls it held up.
 
 use super::measure::Latencies;
-use super::node::BenchNode;
 use super::outcome::rounded;
 use super::pairs::Session;
+use super::target::Target;
 use crate::output::CommandError;
 use client::Frontier;
 use serde_json::{Value, json};
@@ -59,16 +59,12 @@ struct Seen {
 }
 
 /// One lease and its report every `1 / rate` seconds.
-pub async fn run(node: &BenchNode, rate: u64, lasting: Duration) -> Result<Value, CommandError> {
-    let clients = (0..CONNECTIONS)
-        .map(|_| node.client())
-        .collect::<Result<Vec<_>, _>>()?;
-    let shards = node
-        .router()
-        .shards()
-        .iter()
-        .map(|entry| entry.shard)
-        .collect();
+pub async fn run(target: &Target, rate: u64, lasting: Duration) -> Result<Value, CommandError> {
+    let mut clients = Vec::new();
+    for _ in 0..CONNECTIONS {
+        clients.push(target.client().await?);
+    }
+    let shards = target.shards();
     let pool = Arc::new(Pool {
         free: Mutex::default(),
         shards,

@@ -1,10 +1,10 @@
 //! The load of N3: fetchers' sessions that lease and report as fast as they are answered.
 
 use super::measure::{Latencies, Measured, Meter};
-use super::node::BenchNode;
 use super::outcome::rounded;
 use super::prepared::digest;
 use super::rng::mix;
+use super::target::Target;
 use crate::output::CommandError;
 use client::{CallError, Frontier};
 use pb::report_result::Code;
@@ -132,6 +132,7 @@ pub struct Saturated {
     pub pairs: u64,
     /// Time, CPU, memory.
     pub measured: Measured,
+    node_cpu_seconds: f64,
     empty_calls: u64,
     lease_ms: (f64, f64, f64),
     report_ms: (f64, f64, f64),
@@ -147,6 +148,7 @@ impl Saturated {
         let pairs = self.pairs.max(1) as f64;
         json!({
             "pairs": self.pairs,
+            "node_cpu_seconds": rounded(self.node_cpu_seconds),
             "empty_lease_calls": self.empty_calls,
             "lease_call_p50_ms": self.lease_ms.0,
             "lease_call_p99_ms": self.lease_ms.1,
@@ -169,31 +171,36 @@ struct Counts {
 
 /// Leases and reports with so many sessions, `batch` leases a call.
 pub async fn saturate(
-    node: &BenchNode,
+    target: &Target,
     sessions: u64,
     batch: u32,
     (warm_up, measured): (Duration, Duration),
 ) -> Result<Saturated, CommandError> {
     let counts = Arc::new(Counts::default());
-    let shards = node.router().shards();
+    let shards = target.shards();
     let mut running = Vec::new();
     for number in 0..sessions {
-        let Some(entry) = shards.get(number as usize % shards.len().max(1)) else {
+        let Some(shard) = shards.get(number as usize % shards.len().max(1)) else {
             continue;
         };
-        let (client, counts) = (node.client()?, Arc::clone(&counts));
-        let session = Session::new(number, entry.shard);
+        let (client, counts) = (target.client().await?, Arc::clone(&counts));
+        let session = Session::new(number, *shard);
         running.push(tokio::spawn(async move {
             lease_and_report(&*client, session, batch, &counts).await
         }));
     }
     tokio::time::sleep(warm_up).await;
-    let (before, pairs_before) = (node.metrics().await?, counts.pairs.load(Ordering::Relaxed));
-    let meter = Meter::start();
+    let (before, pairs_before) = (
+        target.metrics().await?,
+        counts.pairs.load(Ordering::Relaxed),
+    );
+    let (meter, cpu_before) = (Meter::start(), target.cpu_seconds());
     tokio::time::sleep(measured).await;
-    let measured = meter.stop();
+    let mut measured = meter.stop();
+    let node_cpu_seconds = target.cpu_seconds() - cpu_before;
+    measured.cpu_seconds += node_cpu_seconds;
     let pairs = counts.pairs.load(Ordering::Relaxed) - pairs_before;
-    let after = node.metrics().await?;
+    let after = target.metrics().await?;
     counts.stop.store(true, Ordering::Relaxed);
     let (mut lease, mut report) = (Latencies::default(), Latencies::default());
     for session in running {
@@ -207,6 +214,7 @@ pub async fn saturate(
     Ok(Saturated {
         pairs,
         measured,
+        node_cpu_seconds,
         empty_calls: counts.empty.load(Ordering::Relaxed),
         lease_ms: lease.summary_ms(),
         report_ms: report.summary_ms(),

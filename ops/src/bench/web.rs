@@ -1,4 +1,4 @@
-//! The fake web of N7, in a process of its own, so that its CPU time is not ours.
+//! The fake web that is crawled, in a process of its own, so that its CPU time is not ours.
 
 use super::measure::cpu_seconds_of;
 use crate::output::CommandError;
@@ -6,6 +6,7 @@ use fakeweb::{FakeWebOptions, Features};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Seed of the web.
@@ -22,11 +23,14 @@ pub struct WebShape {
     pub links: u32,
     /// Size of a page.
     pub body_size_bytes: u32,
+    /// Whether hosts have that many pages, but for the few with a single one; else many have few and some twice as many.
+    pub even: bool,
 }
 
 impl WebShape {
     fn most_pages(self) -> u32 {
-        self.pages_per_host.saturating_mul(2)
+        self.pages_per_host
+            .saturating_mul(if self.even { 1 } else { 2 })
     }
 
     /// The same web as the other process serves.
@@ -70,8 +74,8 @@ pub struct Web {
 }
 
 impl Web {
-    /// Starts this program again, as a web server.
-    pub fn start(shape: WebShape) -> Result<Self, CommandError> {
+    /// Starts this program again, as a web server; it writes each arrival to `log`, if one is given.
+    pub fn start(shape: WebShape, log: Option<&Path>) -> Result<Self, CommandError> {
         let failed = |e| CommandError::io("cannot start the fake web", e);
         let numbers = [
             ("--hosts", shape.hosts),
@@ -85,6 +89,9 @@ impl Web {
         command.args(["fakeweb", "--plain", "--listen", "127.0.0.1:0"]);
         for (name, value) in numbers {
             command.arg(name).arg(value.to_string());
+        }
+        if let Some(log) = log {
+            command.arg("--log").arg(log);
         }
         let mut child = command
             .stdin(Stdio::null())
@@ -135,6 +142,7 @@ mod tests {
             pages_per_host: 10,
             links: 5,
             body_size_bytes: 1_000,
+            even: false,
         };
         let (pages, roots) = (shape.pages().unwrap(), shape.roots().unwrap());
         assert_eq!(roots.len(), 20);

@@ -44,6 +44,11 @@ impl Process {
         })
     }
 
+    /// Its pid.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for its ready line. A process that ends before, or takes too long, is an error with the end of its log.
     pub async fn wait_ready(&mut self) -> Result<Ready, CommandError> {
         let Some(ready) = self.ready.take() else {

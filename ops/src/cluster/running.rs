@@ -115,6 +115,16 @@ impl Cluster {
             .is_some_and(|node| node.process.is_some())
     }
 
+    /// The pid of a node that runs.
+    pub fn node_pid(&self, number: u32) -> Option<u32> {
+        Some(self.nodes.get(&number)?.process.as_ref()?.id())
+    }
+
+    /// The pid of a fetcher that runs.
+    pub fn fetcher_pid(&self, number: u32) -> Option<u32> {
+        Some(self.fetchers.get(&number)?.as_ref()?.id())
+    }
+
     /// SIGKILL to a node.
     pub fn kill_node(&mut self, number: u32) -> Result<(), CommandError> {
         self.node_process(number)?.kill()?;
