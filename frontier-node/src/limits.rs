@@ -16,6 +16,8 @@ pub const ENTRY_SIZE_BYTES: usize = 1 << 20;
 pub const ENTRIES_IN_FLIGHT: usize = 4;
 /// How long a call waits for its commit, ms. After that its outcome is unknown to the caller.
 pub const COMMIT_TIMEOUT_MS: u64 = 10_000;
+/// How long a call waits before it looks whether a quorum is there at all, ms. Above the longest election timeout.
+pub const QUORUM_PATIENCE_MS: u64 = 1_500;
 /// Lease calls of one shard that may be parked.
 pub const PARKED_POLLS: usize = 4_096;
 /// Sessions whose newest call a leader remembers. A forgotten one costs one log entry.

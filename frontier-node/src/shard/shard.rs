@@ -23,7 +23,9 @@ use crate::clock::Clocks;
 use crate::errors::{Hints, cell_error, overloaded, state_error, unavailable};
 use crate::identity::ShardRange;
 use crate::known::KnownFilter;
-use crate::limits::{COMMIT_TIMEOUT_MS, ENTRIES_IN_FLIGHT, WAITING_CALLS, WAITING_SIZE_BYTES};
+use crate::limits::{
+    COMMIT_TIMEOUT_MS, ENTRIES_IN_FLIGHT, QUORUM_PATIENCE_MS, WAITING_CALLS, WAITING_SIZE_BYTES,
+};
 use crate::metrics::Metrics;
 use crate::state::{
     MachineCell, Published, ReplyBoard, ShardParts, ShardState, StateRows, initial_rows,
@@ -243,11 +245,41 @@ impl Shard {
                 }
                 mpsc::error::TrySendError::Closed(_) => unavailable("the shard is stopping"),
             })?;
-        match tokio::time::timeout(Duration::from_millis(COMMIT_TIMEOUT_MS), receiver).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(unavailable("the shard is stopping; the outcome is unknown")),
-            Err(_) => Err(unavailable("no commit in time; the outcome is unknown")),
+        self.committed(receiver).await
+    }
+
+    /// Waits for an entry's commit; not to the end where most voters are silent, since nothing is committed then.
+    async fn committed(
+        &self,
+        mut receiver: oneshot::Receiver<Result<Answer, CallError>>,
+    ) -> Result<Answer, CallError> {
+        let rest_ms = COMMIT_TIMEOUT_MS.saturating_sub(QUORUM_PATIENCE_MS);
+        for wait_ms in [QUORUM_PATIENCE_MS, rest_ms] {
+            match tokio::time::timeout(Duration::from_millis(wait_ms), &mut receiver).await {
+                Ok(Ok(answer)) => return answer,
+                Ok(Err(_)) => {
+                    return Err(unavailable("the shard is stopping; the outcome is unknown"));
+                }
+                Err(_) if !self.hears_quorum() => break,
+                Err(_) => {}
+            }
         }
+        let reason = if self.hears_quorum() {
+            "no commit in time; the outcome is unknown"
+        } else {
+            "no quorum: most replicas of the shard are silent; the outcome is unknown"
+        };
+        Err(unavailable(reason))
+    }
+
+    /// Whether most voters answered this leader lately.
+    fn hears_quorum(&self) -> bool {
+        let progress = self.shared.group.progress();
+        let voters = progress.values().filter(|p| p.is_voter);
+        let is_heard =
+            |p: &&raftlog::Progress| p.silent_ms.is_some_and(|ms| ms < QUORUM_PATIENCE_MS);
+        let (all, heard) = (voters.clone().count(), voters.filter(is_heard).count());
+        heard * 2 > all
     }
 
     /// Proves leadership after a read; calls at the same moment share a round. Returns the term in which it was held.
