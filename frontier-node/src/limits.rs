@@ -94,3 +94,5 @@ pub const TAKEOVER_PATIENCE_MS: u64 = 300;
 pub const TAKEOVER_TRIES: u32 = 5;
 /// How long the first election of a takeover may take before the same candidate stands once more, ms.
 pub const TAKEOVER_AGAIN_MS: u64 = 100;
+/// Least time between two offers of a leadership because of a full disk, ms.
+pub const GIVE_WAY_PAUSE_MS: u64 = 5_000;

@@ -19,12 +19,12 @@ use crate::grpc::{self, ServeError};
 use crate::http::{self, Pages};
 use crate::identity::{Descriptor, IdentityError};
 use crate::known::{FilterError, KnownFilter};
-use crate::limits::{BLOCKING_READS, HAND_OVER_RETRY_MS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
+use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
 use crate::outbox::OutboxTask;
 use crate::service::{LocalFrontier, NodeShared};
-use crate::shard::{Shard, ShardContext};
+use crate::shard::{Shard, ShardContext, hand_over};
 use crate::work::Work;
 
 /// Why a node did not open.
@@ -203,7 +203,7 @@ impl FrontierNode {
     /// `longest`.
     pub async fn hand_over(&self, longest: Duration) {
         let led = self.groups().into_iter().filter(|g| g.status().is_leader);
-        let all = futures::future::join_all(led.map(|group| hand_over_group(group, self.replica)));
+        let all = futures::future::join_all(led.map(|group| hand_over(group, self.replica)));
         if tokio::time::timeout(longest, all).await.is_err() {
             tracing::info!("not every leadership was handed over in time");
         }
@@ -377,28 +377,6 @@ impl Gauges {
                 .for_each(|(name, value)| metrics.shard(*id, name, value));
         }
         metrics.text()
-    }
-}
-
-/// Asks the furthest other voter to take over until somebody else leads. A group of one keeps its leader.
-async fn hand_over_group(group: Group, me: NodeId) {
-    let mut leadership = group.leadership();
-    loop {
-        let progress = group.progress().into_iter();
-        let furthest = progress
-            .filter(|(replica, progress)| *replica != me && progress.is_voter)
-            .max_by_key(|(_, progress)| progress.matched_index);
-        let Some((target, _)) = furthest else { return };
-        if let Err(error) = group.transfer_leader(target).await {
-            tracing::debug!(shard = group.group_id(), target, %error, "not handed over yet");
-        }
-        let lost = leadership.wait_for(|now| !now.is_leader);
-        if tokio::time::timeout(Duration::from_millis(HAND_OVER_RETRY_MS), lost)
-            .await
-            .is_ok()
-        {
-            return;
-        }
     }
 }
 

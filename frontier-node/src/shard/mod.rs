@@ -18,6 +18,7 @@
 mod call;
 mod filter_scan;
 mod gather;
+mod hand_over;
 mod parking;
 mod pump;
 mod sessions;
@@ -26,6 +27,7 @@ mod shard;
 mod task;
 
 pub(crate) use call::Answer;
+pub(crate) use hand_over::hand_over;
 pub(crate) use parking::{Claim, Parking, Wake};
 pub(crate) use sessions::{Admission, Attempt, Sessions};
 pub(crate) use shard::{Shard, ShardContext, Shared};

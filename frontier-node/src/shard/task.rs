@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 
 use machine::{Command, Entry};
 use prost::Message;
-use raftlog::{Leadership, LeadershipToken};
+use raftlog::{Leadership, LeadershipToken, ProposeError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use super::call::Call;
 use super::gather::{Gathering, Waiter};
+use super::hand_over::hand_over;
 use super::pump::{self, Submitted};
 use super::shard::Shared;
 use crate::clock::{NewestStamp, ShardClock};
-use crate::limits::{ENTRIES_IN_FLIGHT, TICK_INTERVAL_MS, TICK_PAUSE_MS};
+use crate::limits::{ENTRIES_IN_FLIGHT, GIVE_WAY_PAUSE_MS, TICK_INTERVAL_MS, TICK_PAUSE_MS};
 use crate::state::Published;
 
 /// The leadership that this replica holds, with its clock.
@@ -37,6 +38,8 @@ pub(super) struct Task {
     leading: Option<Leading>,
     gathering: Gathering,
     ticks: Ticks,
+    /// When leadership was last offered to others because of a full disk.
+    gave_way: Option<Instant>,
 }
 
 /// When the last entry and the last tick were, and what was due then.
@@ -67,6 +70,7 @@ impl Task {
                 pause,
                 due_then: None,
             },
+            gave_way: None,
             shared,
             queue,
             submitted,
@@ -179,10 +183,35 @@ impl Task {
                     .await;
             }
             Err(error) => {
+                if matches!(error, ProposeError::DiskFull(_)) {
+                    self.give_way();
+                }
                 shared.parts.board.end(None);
                 pump::fail(waiters, &error, &shared.context.hints);
             }
         }
+    }
+
+    /// A full disk takes no entry: another replica's may. Tried now and then, since theirs may be full too.
+    fn give_way(&mut self) {
+        let now = self.shared.context.clocks.now();
+        let pause = Duration::from_millis(GIVE_WAY_PAUSE_MS);
+        if self
+            .gave_way
+            .is_some_and(|at| now.saturating_duration_since(at) < pause)
+        {
+            return;
+        }
+        self.gave_way = Some(now);
+        if self.shared.group.status().voters.len() < 2 {
+            return;
+        }
+        tracing::warn!(
+            shard = self.shared.parts.shard,
+            "the disk is full: leadership is offered to another replica"
+        );
+        let handed = hand_over(self.shared.group.clone(), self.shared.context.replica);
+        tokio::spawn(tokio::time::timeout(pause, handed));
     }
 
     fn wake_polls(&self) {
