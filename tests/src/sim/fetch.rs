@@ -135,13 +135,13 @@ impl Held {
         }
         contact.started_ms = Some(began_ms);
         let way_ms = world.draw(|rng| rng.between((1, 150)));
+        // What was sent arrives, whether or not its sender sleeps meanwhile.
+        let arrives_ms = world.now_ms() + way_ms;
         let (there, to_url, token) = (Arc::clone(world), url.to_owned(), self.lease.token);
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(way_ms)).await;
             let what = format!("token {token}");
-            there
-                .web
-                .arrive(&host(&to_url), &to_url, there.now_ms(), what);
+            there.web.arrive(&host(&to_url), &to_url, arrives_ms, what);
         });
         if world.mishap(30) {
             world.trace.event(format!("vanishes {}", self.lease.token));

@@ -107,7 +107,7 @@ impl Totals {
 
 /// Bugs put back, each with a seed that catches it and what is said then.
 const CAUGHT: [(Bug, u64, &str); 3] = [
-    (Bug::StaleTimeBase, 8, "P1: "),
+    (Bug::StaleTimeBase, 10, "P1: "),
     (Bug::TokenRestart, 1, "I5 broken"),
     (Bug::PurgePastFlush, 2, "does not open"),
 ];
