@@ -21,11 +21,13 @@
 //! | `outbox` | undelivered items of reports |
 //! | `grpc`, `http`, `metrics` | servers and figures |
 //! | `work` | where work that blocks is done |
+//! | `durable_file` | small files replaced whole or not at all |
 //! | `limits` | every limit |
 
 mod clock;
 pub mod cluster;
 mod convert;
+mod durable_file;
 mod errors;
 mod grpc;
 mod http;

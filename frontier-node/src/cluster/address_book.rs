@@ -4,8 +4,6 @@
 //! entry only ever grows: a higher incarnation replaces a lower one, never the other way.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, RwLock};
@@ -14,8 +12,11 @@ use raftlog::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::replica_id::{incarnation, node_number, replica_id, store_id};
+use crate::durable_file;
 
 const FILE_NAME: &str = "peers.toml";
+/// Before the process's mask: there is nothing secret in it.
+const FILE_MODE: u32 = 0o666;
 
 /// The file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -158,7 +159,7 @@ fn merge(nodes: &mut BTreeMap<u32, NodeEntry>, entry: &NodeEntry) -> bool {
     }
 }
 
-/// Whole or not at all: a temporary file, its fsync, its rename, the directory's fsync.
+/// Whole or not at all.
 fn write(dir: &Path, nodes: &BTreeMap<u32, NodeEntry>) -> Result<(), BookError> {
     let path = dir.join(FILE_NAME);
     let error = |reason: String| BookError {
@@ -169,19 +170,7 @@ fn write(dir: &Path, nodes: &BTreeMap<u32, NodeEntry>) -> Result<(), BookError> 
         nodes: nodes.values().cloned().collect(),
     };
     let text = toml::to_string(&stored).map_err(|e| error(e.to_string()))?;
-    let temporary = path.with_extension("tmp");
-    let write_all = || {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, &path)?;
-        File::open(dir)?.sync_all()
-    };
-    write_all().map_err(|e: std::io::Error| error(e.to_string()))
+    durable_file::replace(dir, FILE_NAME, &text, FILE_MODE).map_err(|e| error(e.to_string()))
 }
 
 #[cfg(test)]

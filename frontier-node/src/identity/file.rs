@@ -1,17 +1,17 @@
 //! The descriptor as a file.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use urlkey::FingerprintKey;
 
 use super::{Descriptor, IdentityError, ShardRange, hex, io_error, same};
+use crate::durable_file;
 
 pub(super) const FILE_NAME: &str = "node.toml";
 const VERSION: u32 = 2;
+/// The secret stands in it.
+const OWNER_ONLY: u32 = 0o600;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -109,26 +109,14 @@ impl Stored {
         })
     }
 
-    /// A temporary file, its fsync, its rename, the directory's fsync. Readable by its owner only.
+    /// Whole or not at all. Readable by its owner only.
     pub(super) fn write(&self, dir: &Path) -> Result<(), IdentityError> {
         let path = dir.join(FILE_NAME);
         let text = toml::to_string(self).map_err(|error| IdentityError::Damaged {
             path: path.clone(),
             reason: error.to_string(),
         })?;
-        let temporary = path.with_extension("tmp");
-        let write_all = || {
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o600)
-                .open(&temporary)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, &path)?;
-            File::open(dir)?.sync_all()
-        };
-        write_all().map_err(|error: std::io::Error| io_error(&path, &error))
+        durable_file::replace(dir, FILE_NAME, &text, OWNER_ONLY)
+            .map_err(|error| io_error(&path, &error))
     }
 }
