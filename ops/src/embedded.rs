@@ -1,6 +1,7 @@
 //! The frontier and the page store of one directory, opened in this process.
 
 use crate::output::{self, CommandError};
+use crate::policy::{self, PolicyError};
 use client::{Frontier, Router};
 use frontier_node::{FrontierNode, NodeOptions};
 use machine::ListedUrl;
@@ -80,21 +81,9 @@ impl Embedded {
     /// Gives every shard the crawl's policy.
     pub async fn set_policy(&self, policy: pb::CrawlPolicy) -> Result<(), CommandError> {
         for entry in self.router.shards() {
-            let request = pb::SetPolicyRequest {
-                shard: entry.shard,
-                policy: Some(pb::set_policy_request::Policy::Crawl(policy)),
-            };
-            let answer = self
-                .frontier
-                .set_policy(request)
+            policy::set(&*self.frontier, entry.shard, policy)
                 .await
-                .map_err(|e| CommandError::of("cannot set the policy", e))?;
-            if !answer.refused_reason.is_empty() {
-                return Err(CommandError::Message(format!(
-                    "the policy was refused: {}",
-                    answer.refused_reason
-                )));
-            }
+                .map_err(PolicyError::into_command)?;
         }
         Ok(())
     }

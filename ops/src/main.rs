@@ -13,6 +13,7 @@ mod get;
 mod inspect;
 mod output;
 mod plan;
+mod policy;
 mod records;
 mod scrub;
 mod seed;

@@ -3,7 +3,8 @@
 use crate::crawl::{CRAWL, gather_seeds};
 use crate::duration;
 use crate::output::{self, CommandError};
-use client::{Frontier, RoutedFrontier, Router, RouterOptions};
+use crate::policy::{self, PolicyError};
+use client::{RoutedFrontier, Router, RouterOptions};
 use proto::frontier_v1 as pb;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -117,21 +118,9 @@ async fn set_policy(args: &Args, router: &Arc<Router>) -> Result<(), CommandErro
     };
     let frontier = RoutedFrontier::new(Arc::clone(router));
     for entry in router.shards() {
-        let shard = entry.shard;
-        let request = pb::SetPolicyRequest {
-            shard,
-            policy: Some(pb::set_policy_request::Policy::Crawl(policy)),
-        };
-        let answer = frontier
-            .set_policy(request)
+        policy::set(&frontier, entry.shard, policy)
             .await
-            .map_err(|e| CommandError::of(&format!("shard {shard} does not take the policy"), e))?;
-        if !answer.refused_reason.is_empty() {
-            let reason = answer.refused_reason;
-            return Err(CommandError::Message(format!(
-                "shard {shard} refuses the policy: {reason}"
-            )));
-        }
+            .map_err(PolicyError::into_command)?;
     }
     Ok(())
 }

@@ -8,7 +8,6 @@ use proto::raft_v1::nodes_server::NodesServer;
 use proto::raft_v1::raft_server::RaftServer;
 use raft_net::RaftService;
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 
@@ -55,9 +54,8 @@ pub(super) async fn serve_handshake(
     stop: CancellationToken,
 ) -> Result<(), ServeError> {
     Server::builder()
-        .tcp_nodelay(true)
         .add_service(NodesServer::new(nodes))
-        .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(raft_net::incoming(listener), stop.cancelled_owned())
         .await
         .map_err(|error| ServeError::Transport(error.to_string()))
 }

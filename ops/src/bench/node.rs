@@ -2,6 +2,7 @@
 
 use super::urls::CRAWL;
 use crate::output::CommandError;
+use crate::policy::{self, PolicyError};
 use client::{Frontier, GrpcFrontier, Router};
 use frontier_node::{FrontierNode, NodeOptions};
 use proto::frontier_v1 as pb;
@@ -87,19 +88,9 @@ impl BenchNode {
     /// Creates the crawl in every shard.
     pub async fn create_crawl(&self) -> Result<(), CommandError> {
         for entry in self.router().shards() {
-            let policy = Some(pb::set_policy_request::Policy::Crawl(impatient()));
-            let request = pb::SetPolicyRequest {
-                shard: entry.shard,
-                policy,
-            };
-            let answer = self.frontier().set_policy(request).await;
-            let answer = answer.map_err(|e| CommandError::of("cannot create the crawl", e))?;
-            if !answer.refused_reason.is_empty() {
-                return Err(CommandError::Message(format!(
-                    "the policy was refused: {}",
-                    answer.refused_reason
-                )));
-            }
+            policy::set(&*self.frontier(), entry.shard, impatient())
+                .await
+                .map_err(PolicyError::into_command)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::Addresses;
 use super::limits::{CALL_TIMEOUT, OFFER_WITHIN, RETRY_PAUSE, RETRY_WITHIN};
 use crate::output::CommandError;
+use crate::policy::{self, PolicyError};
 use client::{CallError, Frontier, GrpcFrontier, Peer, RoutedFrontier, Router, RouterOptions};
 use futures::future::join_all;
 use proto::frontier_v1 as pb;
@@ -63,29 +64,16 @@ impl Control {
     pub async fn set_policy(&self, policy: &pb::CrawlPolicy) -> Result<(), CommandError> {
         let frontier = RoutedFrontier::new(Arc::clone(&self.router));
         for shard in &self.shards {
-            let request = pb::SetPolicyRequest {
-                shard: *shard,
-                policy: Some(pb::set_policy_request::Policy::Crawl(*policy)),
-            };
             let until = Instant::now() + RETRY_WITHIN;
-            let answer = loop {
-                match frontier.set_policy(request.clone()).await {
-                    Ok(answer) => break answer,
-                    Err(error) if error.is_retryable() && Instant::now() < until => {
+            loop {
+                match policy::set(&frontier, *shard, *policy).await {
+                    Err(PolicyError::Call { error, .. })
+                        if error.is_retryable() && Instant::now() < until =>
+                    {
                         tokio::time::sleep(RETRY_PAUSE).await;
                     }
-                    Err(error) => {
-                        return Err(CommandError::Message(format!(
-                            "shard {shard} does not take the policy: {error}"
-                        )));
-                    }
+                    ended => break ended.map_err(PolicyError::into_command)?,
                 }
-            };
-            if !answer.refused_reason.is_empty() {
-                return Err(CommandError::Message(format!(
-                    "shard {shard} refuses the policy: {}",
-                    answer.refused_reason
-                )));
             }
         }
         Ok(())
