@@ -382,7 +382,8 @@ where
         }))
     }
 
-    /// Nobody has named a leader for so long that none will come soon. Somebody silent may still be one: then longer.
+    /// Nobody has named a leader for so long that none will come soon. Somebody silent may still be one: then longer. So
+    /// may somebody who was not asked yet, on whichever call's turn.
     fn is_leaderless(&self, now: Instant) -> bool {
         let longest_ms = self.router.options.leaderless_ms;
         let (is_quiet, most_are_down) = (
@@ -395,6 +396,13 @@ where
             (false, false) => return false,
         };
         now.saturating_duration_since(self.leader_heard) >= Duration::from_millis(limit_ms)
+            && self.is_everybody_ruled_out()
+    }
+
+    fn is_everybody_ruled_out(&self) -> bool {
+        let peers = self.router.peers.all();
+        let mut peers = peers.iter();
+        peers.all(|peer| peer.health.is_down() || self.state.is_ruled_out(peer))
     }
 
     fn reason(&self) -> String {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::limits::SEARCH_TURN_MS;
 use crate::testing::{FakeNode, Role, Served, map};
-use crate::{Peer, RoutedFrontier, RouterOptions};
+use crate::{Peer, RoutedFrontier, RouterError, RouterOptions};
 use proto::frontier_v1 as pb;
 use urlkey::SuffixList;
 
@@ -31,6 +31,17 @@ async fn over(peers: Vec<Peer>, options: RouterOptions) -> (Arc<Router>, RoutedF
     (Arc::clone(&router), RoutedFrontier::new(router))
 }
 
+/// A router that reached somebody, however long a loaded machine takes over the first connection.
+async fn reached(addresses: Vec<String>, options: RouterOptions) -> Arc<Router> {
+    loop {
+        match Router::connect_addresses(addresses.clone(), options.clone()).await {
+            Ok(router) => return Arc::new(router),
+            Err(error @ RouterError::Unreachable(_)) => eprintln!("again: {error}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 async fn report(frontier: &RoutedFrontier, shard: u64) -> Result<pb::ReportResponse, CallError> {
     let request = pb::ReportRequest {
         shard,
@@ -54,11 +65,7 @@ async fn a_leader_that_dies_between_calls_is_replaced() {
     let (mut served_a, served_b) = (Served::start(&a), Served::start(&b));
     b.becomes(Role::Follows(served_a.address.clone()));
     let addresses = vec![served_b.address.clone(), served_a.address.clone()];
-    let router = Arc::new(
-        Router::connect_addresses(addresses, patient())
-            .await
-            .unwrap(),
-    );
+    let router = reached(addresses, patient()).await;
     let frontier = RoutedFrontier::new(Arc::clone(&router));
     for _ in 0..3 {
         report(&frontier, 1).await.unwrap();
@@ -140,9 +147,9 @@ async fn a_silent_process_ends_parked_calls_by_its_missing_sign_of_life() {
         map
     };
     let addresses = vec![served.address.clone()];
-    let router = Router::connect_addresses(addresses, options).await.unwrap();
+    let router = reached(addresses, options).await;
     assert_eq!(router.addresses(), [served.address.clone(), silent_address]);
-    let frontier = RoutedFrontier::new(Arc::new(router));
+    let frontier = RoutedFrontier::new(router);
     let request = pb::LeaseRequest {
         shard: 1,
         number: 7,
@@ -165,7 +172,7 @@ async fn without_a_quorum_calls_fail_with_a_reason_and_then_at_once() {
         leaderless_ms: 200,
         ..options()
     };
-    let router = Arc::new(Router::connect_addresses(addresses, options).await.unwrap());
+    let router = reached(addresses, options).await;
     let frontier = RoutedFrontier::new(Arc::clone(&router));
     let error = report(&frontier, 1).await.unwrap_err().to_string();
     assert!(error.contains("shard 1: no leader known"), "{error}");
@@ -240,8 +247,8 @@ async fn a_repeat_is_the_same_call() {
         origin: "feed".into(),
         ..patient()
     };
-    let router = Router::connect_addresses(addresses, options).await.unwrap();
-    let frontier = RoutedFrontier::new(Arc::new(router));
+    let router = reached(addresses, options).await;
+    let frontier = RoutedFrontier::new(router);
     for node in [&a, &b] {
         node.becomes(Role::Elects(1, String::new()));
     }

@@ -1,6 +1,6 @@
 //! What callers know together of one shard: who leads it, whose turn it is to look for a leader, whether it is dead.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ struct Inner {
     next_turn: Option<Instant>,
     /// Which peer is asked next by those who look for a leader.
     cursor: usize,
+    /// Names of the peers that did not help since one last answered as the leader.
+    no_help: BTreeSet<String>,
     dead: Option<Dead>,
 }
 
@@ -56,6 +58,7 @@ impl ShardState {
     pub(crate) fn led_by(&self, peer: &Arc<Known>) {
         let mut inner = self.inner.lock();
         inner.dead = None;
+        inner.no_help.clear();
         if !is_led_by(&inner, peer) {
             inner.leader = Some(Arc::clone(peer));
             drop(inner);
@@ -76,11 +79,17 @@ impl ShardState {
     /// This peer does not lead, or does not answer. Returns whether it was taken for the leader.
     pub(crate) fn not_led_by(&self, peer: &Arc<Known>) -> bool {
         let mut inner = self.inner.lock();
+        inner.no_help.insert(peer.name().to_owned());
         let was = is_led_by(&inner, peer);
         if was {
             inner.leader = None;
         }
         was
+    }
+
+    /// Whether this peer was asked in vain since one last answered as the leader.
+    pub(crate) fn is_ruled_out(&self, peer: &Known) -> bool {
+        self.inner.lock().no_help.contains(peer.name())
     }
 
     /// Completes when a leader becomes known.
@@ -201,6 +210,16 @@ mod tests {
         state.led_by(&b);
         assert!(!state.not_led_by(&a) && state.leader().is_some());
         assert!(state.not_led_by(&b) && state.leader().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_leader_ends_what_is_known_of_those_who_did_not_help() {
+        let state = ShardState::new(4);
+        let (a, b) = two();
+        state.not_led_by(&a);
+        assert!(state.is_ruled_out(&a) && !state.is_ruled_out(&b));
+        state.led_by(&b);
+        assert!(!state.is_ruled_out(&a));
     }
 
     /// case L23: however many ask, a turn comes only so often.
