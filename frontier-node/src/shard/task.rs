@@ -50,6 +50,18 @@ struct Ticks {
     due_then: Option<(Option<u64>, Option<u64>)>,
 }
 
+impl Ticks {
+    /// When a tick may be tried again, also after one that found no place among the entries under way.
+    fn again_at(&self) -> Instant {
+        self.last_tick + self.pause
+    }
+
+    /// When a leader with future work has been silent for too long.
+    fn silent_at(&self) -> Instant {
+        (self.last_entry + Duration::from_millis(TICK_INTERVAL_MS)).max(self.again_at())
+    }
+}
+
 impl Task {
     pub(super) fn new(
         shared: Arc<Shared>,
@@ -234,11 +246,8 @@ impl Task {
             || published
                 .next_wall_unix_ms
                 .is_some_and(|due| due <= self.shared.context.clocks.wall_unix_ms());
-        let silent = has_future_work(&published)
-            && now.saturating_duration_since(self.ticks.last_entry)
-                >= Duration::from_millis(TICK_INTERVAL_MS);
-        let paused = now.saturating_duration_since(self.ticks.last_tick) < self.ticks.pause;
-        if silent || (is_due && !paused) {
+        let silent = has_future_work(&published) && now >= self.ticks.silent_at();
+        if silent || (is_due && now >= self.ticks.again_at()) {
             self.tick(now, &published).await;
         }
     }
@@ -273,7 +282,7 @@ impl Task {
             return longest;
         };
         let published = self.published.borrow();
-        let tick_from = self.ticks.last_tick + self.ticks.pause;
+        let tick_from = self.ticks.again_at();
         if let Some(due_ms) = published.next_due_ms {
             wake_at = wake_at.min(leading.clock.when(due_ms, now, longest).max(tick_from));
         }
@@ -283,7 +292,7 @@ impl Task {
                 wake_at.min((now + Duration::from_millis(wait_ms).min(longest)).max(tick_from));
         }
         if has_future_work(&published) {
-            wake_at = wake_at.min(self.ticks.last_entry + longest).max(now);
+            wake_at = wake_at.min(self.ticks.silent_at()).max(now);
         }
         if self.shared.parking.len() > 0 {
             // A past time needs no alarm: whoever is parked then waits for a claim to come back.
@@ -343,5 +352,29 @@ async fn prove(shared: Arc<Shared>, token: LeadershipToken) {
             }
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A leader that was suspended while its entries found no quorum: no place is free, and its last entry is hours ago.
+    #[test]
+    fn a_tick_that_finds_no_place_is_tried_again_after_a_pause() {
+        let start = Instant::now();
+        let woken = start + Duration::from_secs(50_000);
+        let mut ticks = Ticks {
+            last_entry: start,
+            last_tick: start,
+            pause: Duration::from_millis(TICK_PAUSE_MS),
+            due_then: None,
+        };
+        assert!(ticks.silent_at() <= woken);
+        ticks.last_tick = woken;
+        assert_eq!(
+            ticks.silent_at(),
+            woken + Duration::from_millis(TICK_PAUSE_MS)
+        );
     }
 }
