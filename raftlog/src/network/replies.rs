@@ -2,7 +2,8 @@
 //!
 //! openraft purges nothing that a stream may still send, and it never ends a stream by itself. So a stream is ended
 //! here, with an error, when a reply does not come, and when its receiver is so slow that what it lacks is to be
-//! purged: it is fed a snapshot then.
+//! purged: it is fed a snapshot then. And openraft sends nothing more before a stream whose requests are all answered has
+//! ended, so that end is not waited for without limit: what announces it may be lost.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -57,6 +58,7 @@ struct State {
     spans_ended: bool,
     /// Requests without a reply, the oldest first.
     waiting: VecDeque<Span>,
+    last_reply: Instant,
     limits: Limits,
 }
 
@@ -71,6 +73,7 @@ pub(super) fn read_replies(
         spans,
         spans_ended: false,
         waiting: VecDeque::new(),
+        last_reply: Instant::now(),
         limits,
     };
     futures::stream::unfold(Some(state), |state| async move {
@@ -88,12 +91,15 @@ impl State {
             if let Some(error) = self.overdue() {
                 return Some(Err(rpc_error(&error)));
             }
-            let patience = self.limits.patience;
-            let deadline = self.waiting.front().map(|oldest| oldest.sent + patience);
+            let deadline = self.deadline();
+            if self.waiting.is_empty() && deadline.is_some_and(|at| at <= Instant::now()) {
+                return None;
+            }
             tokio::select! {
                 biased;
                 reply = self.replies.next() => {
                     let Some(reply) = reply else { return self.ended() };
+                    self.last_reply = Instant::now();
                     let span = match self.waiting.pop_front() {
                         Some(span) => span,
                         // Sent before its request was.
@@ -121,6 +127,13 @@ impl State {
         }
         let error = TransportError::Unreachable("the stream ended".to_owned());
         Some(Err(rpc_error(&error)))
+    }
+
+    /// Until when something must come: the reply to the oldest request, or the end after the last reply.
+    fn deadline(&self) -> Option<Instant> {
+        let ends = self.spans_ended.then_some(self.last_reply);
+        let since = self.waiting.front().map(|oldest| oldest.sent).or(ends)?;
+        Some(since + self.limits.patience)
     }
 
     /// Why the oldest request is no longer waited for.
@@ -213,6 +226,17 @@ mod tests {
         streams.spans.send(span(9, 12)).unwrap();
         assert!(streams.results.next().await.unwrap().is_err());
         assert!(streams.results.next().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_an_answered_stream_is_not_waited_for_without_limit() {
+        let mut streams = streams();
+        streams.spans.send(span(4, 9)).unwrap();
+        streams.replies.send(taken()).unwrap();
+        drop(streams.spans);
+        assert!(streams.results.next().await.unwrap().is_ok());
+        let end = tokio::time::timeout(Duration::from_secs(60), streams.results.next());
+        assert!(matches!(end.await, Ok(None)));
     }
 
     #[tokio::test(start_paused = true)]
