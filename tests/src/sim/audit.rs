@@ -13,9 +13,10 @@ type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
 
 /// Waits until nothing is left to do, then judges.
 pub(super) async fn audit(world: Arc<World>) {
+    while !world.is_seeded.load(Ordering::Relaxed) {
+        world.sleep((500, 500)).await;
+    }
     for shard in 1..=world.plan.shards {
-        // The crawls may not have been set up before the faults.
-        super::clients::set_policies(&world, shard).await;
         while !is_drained(&world, shard).await {
             world.sleep((500, 500)).await;
         }

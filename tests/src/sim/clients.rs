@@ -1,6 +1,7 @@
 //! Clients beside the fetchers: one offers the first URLs, one offers URLs, forgets them and offers them again.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
@@ -8,6 +9,9 @@ use proto::frontier_v1 as pb;
 use super::fetch::judge_offer;
 use super::plan::{CRAWL, FORGOTTEN_CRAWL, NODES, Plan};
 use super::world::{World, link, partition};
+
+/// URLs that a client which offers and forgets keeps at a time.
+const WATCHED_URLS: usize = 5;
 
 type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
 
@@ -55,8 +59,10 @@ pub(super) async fn seed(world: Arc<World>) {
         }
         let url = world.plan.page(number);
         offer(&world, &url).await;
+        world.is_set_up.store(true, Ordering::Relaxed);
         world.sleep((0, 400)).await;
     }
+    world.is_seeded.store(true, Ordering::Relaxed);
 }
 
 async fn offer(world: &World, url: &str) {
@@ -81,25 +87,42 @@ enum Known {
     In,
 }
 
+/// A URL that one client offers and forgets.
+struct Watched {
+    url: String,
+    known: Known,
+}
+
 /// Offers URLs, forgets them, offers them again: after a forgetting that was answered a URL is new, after an offer that
-/// was answered it is known. A URL whose call got no answer is left alone.
-pub(super) async fn forget_and_repeat(world: Arc<World>) {
-    let mut number = 0;
+/// was answered it is known. A URL whose call got no answer is left alone. Several are kept at a time, so that a leader
+/// that is cut off knows of some that are forgotten behind its back.
+pub(super) async fn forget_and_repeat(world: Arc<World>, client: u64) {
+    let mut made = 0;
+    let mut kept: Vec<Watched> = Vec::new();
+    let mut just_forgotten = None;
     loop {
-        number += 1;
-        let host = Plan::host(100 + number % 4);
-        let url = format!("http://{host}/forgotten{number}");
-        let mut known = Known::Out;
-        for _ in 0..world.draw(|rng| rng.between((2, 8))) {
-            world.sleep((10, 300)).await;
-            let next = match known {
-                Known::In if world.draw(|rng| rng.chance(500)) => forget(&world, &url).await,
-                _ => offer_again(&world, &url, known).await,
-            };
-            match next {
-                Some(next) => known = next,
-                None => break,
-            }
+        world.sleep((10, 200)).await;
+        if kept.len() < WATCHED_URLS {
+            made += 1;
+            let host = Plan::host(100 + made % 4);
+            kept.push(Watched {
+                url: format!("http://{host}/forgotten{client}-{made}"),
+                known: Known::Out,
+            });
+        }
+        let any = world.draw(|rng| rng.below(kept.len() as u64)) as usize;
+        let place = just_forgotten.take().unwrap_or(any);
+        let Watched { url, known } = &kept[place];
+        let next = match known {
+            Known::In if world.draw(|rng| rng.chance(500)) => forget(&world, url).await,
+            _ => offer_again(&world, url, *known).await,
+        };
+        if next == Some(Known::Out) && world.draw(|rng| rng.chance(700)) {
+            just_forgotten = Some(place);
+        }
+        match next {
+            Some(known) => kept[place].known = known,
+            None => drop(kept.swap_remove(place)),
         }
     }
 }

@@ -19,6 +19,9 @@ use super::world::World;
 /// True time between two turns of the processes, ms. Messages take at least as long.
 const STEP_MS: u64 = 2;
 
+/// Clients that offer and forget.
+const FORGETTING_CLIENTS: u64 = 2;
+
 /// The processes of a run.
 pub(super) struct Cluster {
     pub(super) now_ms: u64,
@@ -57,9 +60,10 @@ impl Cluster {
         }
         let world = &cluster.world;
         cluster.runtime.spawn(clients::seed(Arc::clone(world)));
-        cluster
-            .runtime
-            .spawn(clients::forget_and_repeat(Arc::clone(world)));
+        for client in 1..=FORGETTING_CLIENTS {
+            let work = clients::forget_and_repeat(Arc::clone(world), client);
+            cluster.runtime.spawn(work);
+        }
         cluster
     }
 

@@ -17,25 +17,26 @@ pub(super) struct Disk {
 
 struct State {
     rng: Rng,
+    /// How long a sync takes when nothing is wrong.
+    usual_sync_ms: (u64, u64),
     sync_ms: (u64, u64),
     /// Something is written and not synced.
     is_syncing: bool,
     synced: LogSizes,
 }
 
-/// How long a sync takes when nothing is wrong.
-const SYNC_MS: (u64, u64) = (1, 4);
 /// How long a sync of a slow disk takes.
 const SLOW_SYNC_MS: (u64, u64) = (50, 900);
 
 impl Disk {
     /// The disk under a directory; what is there is durable.
-    pub(super) fn new(dir: &Path, rng: Rng) -> Self {
+    pub(super) fn new(dir: &Path, usual_sync_ms: (u64, u64), rng: Rng) -> Self {
         Self {
             dir: dir.to_owned(),
             state: Mutex::new(State {
                 rng,
-                sync_ms: SYNC_MS,
+                usual_sync_ms,
+                sync_ms: usual_sync_ms,
                 is_syncing: false,
                 synced: LogSizes::read(dir).unwrap_or_default(),
             }),
@@ -43,7 +44,12 @@ impl Disk {
     }
 
     pub(super) fn set_slow(&self, is_slow: bool) {
-        self.state.lock().unwrap().sync_ms = if is_slow { SLOW_SYNC_MS } else { SYNC_MS };
+        let mut state = self.state.lock().unwrap();
+        state.sync_ms = if is_slow {
+            SLOW_SYNC_MS
+        } else {
+            state.usual_sync_ms
+        };
     }
 
     /// Whether a sync of the log is under way.

@@ -103,7 +103,7 @@ impl Held {
         }
         // Between the check and the write: shorter than a fetch timeout, or the write is refused below.
         world.think(timeout_ms * 2).await;
-        if world.mishap(40) {
+        if world.mishap(world.plan.last_moment_permille) {
             self.wait_until(self.deadline_ms - 1).await;
         }
         let Some(contact) = self.contact(&url).await else {

@@ -13,7 +13,7 @@
 //! | `world`, `fetcher`, `fetch`, `clients` | model fetchers by the rules of the lease, and other clients |
 //! | `web`, `oracle`, `replicas`, `audit` | the judges: gaps at the web, promises, replicas, the end |
 //! | `nemesis`, `bug` | faults; bugs that can be put back |
-//! | `cluster`, `run`, `trace` | true time, one run, what happened |
+//! | `cluster`, `run`, `trace`, `watchdog` | true time, one run, what happened, a run that does not go on |
 //!
 //! Everything of one run is on one thread: work that blocks is done on the spot, and each node's runtime has a paused
 //! clock that the run moves. Messages take at least one step, so that the order in which processes take their turns
@@ -37,5 +37,6 @@ mod rng;
 mod run;
 mod tests;
 mod trace;
+mod watchdog;
 mod web;
 mod world;

@@ -49,12 +49,13 @@ struct Armed {
 }
 
 impl Nemesis {
-    pub(super) fn new(seed: u64, pause_ms: (u64, u64), until_ms: u64) -> Self {
+    /// Faults come from a moment on and end with another.
+    pub(super) fn new(seed: u64, pause_ms: (u64, u64), (from_ms, until_ms): (u64, u64)) -> Self {
+        let mut rng = Rng::new(seed, 5);
         Self {
-            rng: Rng::new(seed, 5),
+            next_ms: from_ms + rng.between(pause_ms),
+            rng,
             pause_ms,
-            // The first leaders are elected in peace.
-            next_ms: 2_500,
             until_ms,
             mends: BTreeMap::new(),
             faults: 0,
@@ -147,41 +148,48 @@ impl Nemesis {
             let until_ms = cluster.awake_ms + SHARP_PATIENCE_MS;
             self.armed.get_or_insert(Armed { nodes, until_ms });
         } else {
-            nodes
-                .into_iter()
-                .for_each(|node| self.cut_power(cluster, node));
+            self.cut_all(cluster, &nodes);
+        }
+    }
+
+    /// Cuts the power of all these nodes at once: what one lost the others lost too, now and then.
+    fn cut_all(&mut self, cluster: &mut Cluster, nodes: &[u64]) {
+        let common = self.loss();
+        let is_common = self.rng.chance(500);
+        for node in nodes {
+            let loss = if is_common { common } else { self.loss() };
+            self.cut_power(cluster, *node, loss);
+        }
+    }
+
+    fn loss(&mut self) -> Loss {
+        Loss {
+            log_kept_permille: *self.rng.pick(&[0, 0, 300, 900, 1_000]),
+            state_is_flushed: self.rng.chance(250),
         }
     }
 
     /// Cuts what is armed when most of it is in the middle of a sync.
     fn strike(&mut self, cluster: &mut Cluster) {
-        let Some(armed) = &self.armed else { return };
+        let Some(armed) = self.armed.take() else {
+            return;
+        };
         let syncing = armed
             .nodes
             .iter()
             .filter(|node| cluster.process(**node).is_syncing())
             .count();
         if 2 * syncing <= armed.nodes.len() && cluster.awake_ms < armed.until_ms {
-            return;
-        }
-        for node in self
-            .armed
-            .take()
-            .map(|armed| armed.nodes)
-            .unwrap_or_default()
-        {
-            self.cut_power(cluster, node);
+            self.armed = Some(armed);
+        } else {
+            self.cut_all(cluster, &armed.nodes);
         }
     }
 
-    fn cut_power(&mut self, cluster: &mut Cluster, node: u64) {
+    fn cut_power(&mut self, cluster: &mut Cluster, node: u64, loss: Loss) {
         if !cluster.process(node).is_up() {
             return;
         }
-        let loss = Loss {
-            log_kept_permille: *self.rng.pick(&[0, 0, 300, 900, 1_000]),
-            state_is_flushed: self.rng.chance(250),
-        };
         cluster
             .trace
             .event(format!("power cut at {node}: {loss:?}"));

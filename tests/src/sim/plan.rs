@@ -33,6 +33,12 @@ pub(super) struct Plan {
     pub(super) delay_ms: (u64, u64),
     pub(super) loss_permille: u64,
     pub(super) repeat_permille: u64,
+    /// Messages from nodes to fetchers and clients that come much later than others.
+    pub(super) late_answer_permille: u64,
+    /// Leases that a fetcher uses in their last moment.
+    pub(super) last_moment_permille: u64,
+    /// How long a sync takes when nothing is wrong.
+    pub(super) sync_ms: (u64, u64),
     /// Clock rates of the nodes, in parts per million off.
     pub(super) node_ppm: Vec<i64>,
     pub(super) log_keep_entries: u64,
@@ -64,6 +70,9 @@ impl Plan {
             node_ppm: (0..NODES).map(|_| ppm(&mut rng)).collect(),
             log_keep_entries: *rng.pick(&[0, 5, 20, 200]),
             flush_interval_ms: *rng.pick(&[500, 2_000, 10_000]),
+            late_answer_permille: *rng.pick(&[0, 0, 30, 150]),
+            last_moment_permille: *rng.pick(&[40, 40, 400]),
+            sync_ms: *rng.pick(&[(1, 4), (1, 4), (4, 40)]),
         }
     }
 

@@ -122,7 +122,7 @@ impl Process {
         std::fs::create_dir_all(&dir).unwrap();
         let runtime = virtual_runtime(seed);
         let origin = runtime.block_on(async { tokio::time::Instant::now() });
-        let disk = Arc::new(Disk::new(&dir, Rng::new(seed, 1)));
+        let disk = Arc::new(Disk::new(&dir, plan.sync_ms, Rng::new(seed, 1)));
         let true_start_ms = Arc::new(AtomicU64::new(now_ms));
         let clocks = Arc::new(NodeClocks {
             origin,

@@ -5,45 +5,53 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use machine::invariants::{View, check_state};
 use machine::{Row, Rows, RowsError, ShardId};
-use raftlog::{GroupState, KeyRange, StateDb, StopReason};
+use raftlog::{GroupState, GroupStatus, KeyRange, StateDb, StopReason};
 
 use frontier_node::ShardRange;
 
 use super::cluster::Cluster;
 use super::plan::NODES;
 
-/// The rows of one shard of a node, as the machine's invariants read them: as if there were no others.
-struct ShardRows {
-    db: StateDb,
-    /// In ascending order.
-    ranges: Vec<(Vec<u8>, Vec<u8>)>,
-}
+/// The rows of one shard of a node at one moment, as the machine's invariants read them: as if there were no others.
+struct ShardRows(Vec<Row>);
 
 impl ShardRows {
-    fn new(db: StateDb, range: ShardRange) -> Self {
+    fn read(db: &StateDb, range: &ShardRange) -> Result<Self, RowsError> {
         let mut ranges = machine::key_ranges(ShardId(range.shard), range.first, range.last);
         ranges.sort();
-        Self { db, ranges }
+        let mut rows = Vec::new();
+        for (first, end) in ranges {
+            let found = db.scan(&KeyRange::new(first, end), usize::MAX);
+            rows.extend(found.map_err(|error| RowsError(error.to_string()))?);
+        }
+        Ok(Self(rows))
+    }
+
+    fn place(&self, key: &[u8]) -> usize {
+        self.0.partition_point(|(other, _)| other.as_slice() < key)
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
     }
 }
 
 impl Rows for ShardRows {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
-        self.db
-            .get(key)
-            .map_err(|error| RowsError(error.to_string()))
+        let row = self.0.get(self.place(key));
+        Ok(row.filter(|row| row.0 == key).map(|row| row.1.clone()))
     }
 
     fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<Row>, RowsError> {
-        let mut rows = Vec::new();
-        for (first, end) in &self.ranges {
-            let (from, to) = (from.max(first), to.min(end));
-            if from < to && rows.len() < limit {
-                let found = self.db.scan(&KeyRange::new(from, to), limit - rows.len());
-                rows.extend(found.map_err(|error| RowsError(error.to_string()))?);
-            }
-        }
-        Ok(rows)
+        let rows = self.0.get(self.place(from)..self.place(to));
+        Ok(rows
+            .unwrap_or_default()
+            .iter()
+            .take(limit)
+            .cloned()
+            .collect())
     }
 }
 
@@ -55,6 +63,8 @@ pub(super) struct Replicas {
     /// Applied index that was checked last, by shard and node.
     checked: BTreeMap<(u64, u64), u64>,
     checks: u64,
+    /// Term in which a node was seen to lead, by shard and node.
+    leading: BTreeMap<(u64, u64), u64>,
 }
 
 impl Replicas {
@@ -83,14 +93,13 @@ impl Replicas {
                         .trace
                         .violation(format!("shard {} stopped at {node}: {reason}", shard.0));
                 }
+                self.note_leader(cluster, shard, node, &status);
                 let index = status.applied_index;
                 if index == 0 || self.checked.insert((shard.0, node), index) == Some(index) {
                     continue;
                 }
                 self.checks += 1;
-                if let Err(what) =
-                    self.check_one(shard, index, &ShardRows::new(engine.state(), range))
-                {
+                if let Err(what) = self.check_one(shard, index, &engine.state(), &range) {
                     let shard = shard.0;
                     cluster
                         .trace
@@ -100,10 +109,30 @@ impl Replicas {
         }
     }
 
-    fn check_one(&mut self, shard: ShardId, index: u64, rows: &ShardRows) -> Result<(), String> {
-        let view = View::read(rows, shard).map_err(|error| error.to_string())?;
+    /// For whoever reads the trace.
+    fn note_leader(&mut self, cluster: &Cluster, shard: ShardId, node: u64, status: &GroupStatus) {
+        let place = (shard.0, node);
+        if !status.is_leader {
+            self.leading.remove(&place);
+        } else if self.leading.insert(place, status.term) != Some(status.term) {
+            cluster.trace.event(format!(
+                "{node} leads shard {} in term {}",
+                shard.0, status.term
+            ));
+        }
+    }
+
+    fn check_one(
+        &mut self,
+        shard: ShardId,
+        index: u64,
+        db: &StateDb,
+        range: &ShardRange,
+    ) -> Result<(), String> {
+        let rows = ShardRows::read(db, range).map_err(|error| error.to_string())?;
+        let view = View::read(&rows, shard).map_err(|error| error.to_string())?;
         check_state(&view).map_err(|violation| violation.to_string())?;
-        let hash = hash_rows(shard, rows)?;
+        let hash = rows.hash();
         let first = *self.seen.entry((shard.0, index)).or_insert(hash);
         if first == hash {
             Ok(())
@@ -111,13 +140,4 @@ impl Replicas {
             Err("the rows differ from those of another replica at the same entry".to_owned())
         }
     }
-}
-
-fn hash_rows(shard: ShardId, rows: &ShardRows) -> Result<u64, String> {
-    let mut hasher = DefaultHasher::new();
-    for (from, to) in machine::key_ranges(shard, 0, u64::MAX) {
-        let found = rows.scan(&from, &to, usize::MAX);
-        found.map_err(|error| error.to_string())?.hash(&mut hasher);
-    }
-    Ok(hasher.finish())
 }

@@ -12,7 +12,10 @@ use super::plan::Plan;
 use super::replicas::Replicas;
 use super::rng::Rng;
 use super::trace::{Trace, TraceEnd};
+use super::watchdog::Watchdog;
 
+/// How long setting up the crawls may take before the first fault.
+const PEACE_MS: u64 = 120_000;
 /// Between two checks of the replicas.
 const CHECK_EVERY_MS: u64 = 300;
 
@@ -67,9 +70,19 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
     client::seed_jitter(Some(Rng::new(seed, 8).next()));
     let trace = Arc::new(Trace::new(is_loud));
     let mut cluster = Cluster::start_all(&plan, root.path(), &trace);
-    let mut nemesis = Nemesis::new(seed, plan.fault_pause_ms, plan.fault_ms);
+    let watchdog = Watchdog::new(seed, root.path(), &trace);
     let mut replicas = Replicas::default();
-    while cluster.awake_ms < plan.fault_ms && !trace.is_broken() {
+    while !cluster.world.is_set_up.load(Ordering::Relaxed) && !trace.is_broken() {
+        step(&mut cluster, &mut replicas);
+        if cluster.awake_ms > PEACE_MS {
+            trace.violation("the crawls are not set up, though all is well");
+        }
+    }
+    trace.event("peace ends");
+    let peace_ms = cluster.awake_ms;
+    let until_ms = peace_ms + plan.fault_ms;
+    let mut nemesis = Nemesis::new(seed, plan.fault_pause_ms, (peace_ms, until_ms));
+    while cluster.awake_ms < until_ms && !trace.is_broken() {
         nemesis.act(&mut cluster);
         step(&mut cluster, &mut replicas);
     }
@@ -89,6 +102,7 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
     }
     raftlog::seed_randomness(None);
     client::seed_jitter(None);
+    drop(watchdog);
     let (contacts, shortest_gap_ms) = cluster.world.web.totals();
     let (leases, lost_reports) = cluster.world.oracle.totals();
     Outcome {

@@ -54,6 +54,11 @@ impl Trace {
         self.inner.lock().unwrap().now_ms = now_ms;
     }
 
+    /// True time, ms.
+    pub(super) fn now_ms(&self) -> u64 {
+        self.inner.lock().unwrap().now_ms
+    }
+
     /// Something small and frequent happened.
     pub(super) fn mark(&self, numbers: [u64; 4]) {
         let mut inner = self.inner.lock().unwrap();

@@ -29,6 +29,10 @@ pub(super) struct World {
     pub(super) oracle: Oracle,
     /// Start of true time.
     pub(super) origin: tokio::time::Instant,
+    /// The crawls are set up and their first page is in: faults may begin.
+    pub(super) is_set_up: AtomicBool,
+    /// All first pages were offered.
+    pub(super) is_seeded: AtomicBool,
     /// No more faults: fetchers behave.
     pub(super) is_healed: AtomicBool,
     /// The end was judged.
@@ -50,6 +54,8 @@ impl World {
             oracle: Oracle::new(Arc::clone(&trace)),
             rng: Mutex::new(Rng::new(plan.seed, 4)),
             leaders: Mutex::new(vec![1; plan.shards as usize + 1]),
+            is_set_up: AtomicBool::new(false),
+            is_seeded: AtomicBool::new(false),
             is_healed: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             plan,
@@ -150,7 +156,11 @@ impl World {
                     self.set_leader(shard, node);
                     return Ok(answer);
                 }
-                Err(error) if !error.is_retryable() || tried == tries => return Err(error),
+                Err(error) if !error.is_retryable() || tried == tries => {
+                    self.trace
+                        .event(format!("gave up on shard {shard}: {error}"));
+                    return Err(error);
+                }
                 Err(error) => node = self.learn(shard, node, &error),
             }
             self.sleep((20, 400)).await;

@@ -24,6 +24,9 @@ use super::trace::Trace;
 /// The process of all fetchers and clients; nodes have their own ids.
 pub(super) const WORLD: u64 = 0;
 
+/// How much later than others a late answer comes.
+const LATE_MS: (u64, u64) = (500, 6_000);
+
 /// What runs at the receiver; `None`: nobody listens there.
 type Run = Box<dyn FnOnce(Option<Arc<FrontierNode>>) + Send>;
 
@@ -56,6 +59,7 @@ struct Inner {
     delay_ms: (u64, u64),
     loss_permille: u64,
     repeat_permille: u64,
+    late_answer_permille: u64,
     /// Directions in which nothing passes.
     cut: BTreeSet<(u64, u64)>,
     /// A node without power, whose tasks are being dropped: what they would send is not sent.
@@ -74,7 +78,11 @@ impl Inner {
             return None;
         }
         let delay_ms = self.slow.get(&(from, to)).copied();
-        Some(self.now_ms + self.rng.between(delay_ms.unwrap_or(self.delay_ms)))
+        let due_ms = self.now_ms + self.rng.between(delay_ms.unwrap_or(self.delay_ms));
+        if to == WORLD && self.rng.chance(self.late_answer_permille) {
+            return Some(due_ms + self.rng.between(LATE_MS));
+        }
+        Some(due_ms)
     }
 
     fn push(&mut self, due_ms: u64, to: u64, run: Run) {
@@ -94,6 +102,7 @@ impl Net {
                 delay_ms: plan.delay_ms,
                 loss_permille: plan.loss_permille,
                 repeat_permille: plan.repeat_permille,
+                late_answer_permille: plan.late_answer_permille,
                 cut: BTreeSet::new(),
                 silent: None,
                 slow: BTreeMap::new(),
@@ -149,6 +158,7 @@ impl Net {
         inner.slow.clear();
         inner.loss_permille = 0;
         inner.repeat_permille = 0;
+        inner.late_answer_permille = 0;
     }
 
     /// Sends a message once.

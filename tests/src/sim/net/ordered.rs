@@ -47,7 +47,11 @@ impl Connection {
         let mut net = self.net.inner.lock().unwrap();
         let Some(due_ms) = net.fate(from, to) else {
             state.is_broken = true;
-            return;
+            let text = format!(
+                "the connection of {} to {} breaks",
+                self.client, self.server
+            );
+            return self.net.trace.event(text);
         };
         let last = &mut state.last_due_ms[usize::from(to_server)];
         *last = due_ms.max(*last);
