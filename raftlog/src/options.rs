@@ -23,9 +23,9 @@ pub struct RaftTiming {
 impl Default for RaftTiming {
     fn default() -> Self {
         Self {
-            heartbeat_ms: 150,
+            heartbeat_ms: 240,
             election_min_ms: 500,
-            election_max_ms: 1000,
+            election_max_ms: 800,
         }
     }
 }

@@ -122,7 +122,9 @@ impl From<PutError> for StoreCallError {
                 max: max_bytes,
                 retry_after_ms: 0,
             },
-            PutError::NotAsAnnounced { .. } => Self::NotAsAnnounced { reason },
+            PutError::NotAsAnnounced { .. } | PutError::Deflate(_) => {
+                Self::NotAsAnnounced { reason }
+            }
             PutError::UnknownDigest { .. } => Self::UnknownDigest,
             PutError::Full { .. } => Self::Full {
                 reason,

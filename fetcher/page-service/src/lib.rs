@@ -3,8 +3,9 @@
 //! # A put
 //!
 //! The digest goes first. A store that knows the payload records the capture and takes no bytes; one that does not asks for them. A
-//! digest is known only after its fsync: a second put of the same new payload waits for the first, so the bytes travel once. The
-//! store checks size and digest of what it got, and answers after the fsync.
+//! digest is known only after its fsync: a second put of the same new payload waits for the first, so the bytes travel once. They
+//! travel deflated where that helps: the sender compresses once for all stores, and each keeps what came, after it has inflated it
+//! to check size and digest. The answer comes after the fsync.
 //!
 //! # Many stores
 //!
@@ -18,6 +19,7 @@
 //! | `server/` | the service over a [`page_store::PageStore`] |
 //! | `client/` | one remote store |
 //! | `cluster/` | all stores: who answers, where a page goes, which copy is read |
+//! | `parcel.rs` | a capture on its way: hashed once, deflated once |
 //! | `ring.rs`, `directory.rs` | placement; which stores there are |
 //! | `wire/`, `error.rs` | messages to types and back; call errors |
 //! | `limits.rs` | every bound |
@@ -27,6 +29,7 @@ mod cluster;
 mod directory;
 mod error;
 pub mod limits;
+mod parcel;
 mod ring;
 mod server;
 mod wire;
@@ -44,5 +47,6 @@ pub use cluster::{
 };
 pub use directory::{FixedStores, StoreDirectory};
 pub use error::StoreCallError;
+pub use parcel::Parcel;
 pub use ring::Ring;
 pub use server::{ServiceOptions, StoreService, service, service_with};

@@ -56,6 +56,8 @@ pub const PROBE_TIMEOUT_MS: u64 = 1_000;
 pub const REFRESH_MS: (u64, u64) = (1_000, 5_000);
 /// Payloads above this are hashed off the async threads.
 pub const INLINE_HASH_SIZE_BYTES: usize = 64 << 10;
+/// Payloads above this are deflated off the async threads.
+pub const INLINE_DEFLATE_SIZE_BYTES: usize = 4 << 10;
 
 /// How long a payload of this size may take as a whole.
 pub(crate) fn transfer_timeout(size_bytes: u64) -> Duration {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::deflated::BadDeflate;
 use crate::digest::Digest;
 use crate::options::InvalidOption;
 
@@ -100,6 +101,9 @@ pub enum PutError {
         /// How much arrived.
         found_bytes: u64,
     },
+    /// The payload came deflated, and is not what it should be.
+    #[error(transparent)]
+    Deflate(#[from] BadDeflate),
     /// A 304 names a payload that is not here.
     #[error("no payload {digest} in this store")]
     UnknownDigest {

@@ -33,7 +33,7 @@
 //! | module | what |
 //! |---|---|
 //! | `store`, `options`, `limits`, `error` | what callers touch |
-//! | `capture`, `announcement`, `page`, `digest` | what goes in and comes out |
+//! | `capture`, `announcement`, `deflated`, `page`, `digest` | what goes in and comes out |
 //! | `prepare`, `claims`, `gate` | the part of a put that runs in the caller's pool: bound, hash, claim, compress |
 //! | `writer`, `journal` | the one thread that appends, syncs and answers |
 //! | `warc` | the format: fields, HTTP heads, gzip members |
@@ -45,6 +45,7 @@
 mod announcement;
 mod capture;
 mod claims;
+mod deflated;
 mod digest;
 mod disk;
 mod error;
@@ -72,6 +73,7 @@ mod testing;
 
 pub use announcement::{Announced, Announcement, Wanted};
 pub use capture::{Capture, Truncated, UnmodifiedCapture};
+pub use deflated::{BadDeflate, Deflated};
 pub use digest::{Digest, ParseDigestError};
 pub use error::{BadRecord, GetError, InvalidCapture, OpenError, PutError};
 pub use options::{InvalidOption, StoreOptions};

@@ -28,6 +28,9 @@ pub const RECORD_HEADER_MAX_SIZE_BYTES: usize = 64 * 1024;
 pub const RECORD_MAX_SIZE_BYTES: u64 =
     PAYLOAD_HARD_MAX_SIZE_BYTES + (HEAD_MAX_SIZE_BYTES + RECORD_HEADER_MAX_SIZE_BYTES) as u64 + 4;
 
+/// Deflate level unless configured: 1 is fast, 9 is small.
+pub const COMPRESSION_DEFAULT_LEVEL: u32 = 4;
+
 /// Largest gzip member, in bytes: deflate grows what it cannot shrink by less than a thousandth.
 pub const MEMBER_MAX_SIZE_BYTES: u64 =
     RECORD_MAX_SIZE_BYTES + RECORD_MAX_SIZE_BYTES / 1_000 + 1_024;

@@ -25,7 +25,7 @@ pub struct StoreOptions {
     pub index_flush_size_bytes: u64,
     /// The index is flushed this long after a change, in milliseconds.
     pub index_flush_interval_ms: u64,
-    /// Deflate level, 1 (fast) to 9 (small).
+    /// Deflate level of what comes plain, 1 (fast) to 9 (small).
     pub compression_level: u32,
     /// Name and version of the program, for the `warcinfo` records.
     pub software: String,
@@ -58,7 +58,7 @@ impl StoreOptions {
             group_max_size_bytes: limits::GROUP_DEFAULT_MAX_SIZE_BYTES,
             index_flush_size_bytes: limits::INDEX_FLUSH_DEFAULT_SIZE_BYTES,
             index_flush_interval_ms: limits::INDEX_FLUSH_DEFAULT_INTERVAL_MS,
-            compression_level: 4,
+            compression_level: limits::COMPRESSION_DEFAULT_LEVEL,
             software: concat!("escapement-page-store/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

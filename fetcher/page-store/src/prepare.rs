@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::announcement::Announcement;
 use crate::capture::{Capture, UnmodifiedCapture};
 use crate::claims::{Claim, ClaimEnd, Claims};
+use crate::deflated::Deflated;
 use crate::digest::Digest;
 use crate::error::{GetError, PutError};
 use crate::index::{Index, IndexError, Row};
@@ -69,14 +70,22 @@ enum Standing {
 
 impl Preparer {
     /// A capture becomes a `response` if its payload is new, a `revisit` if it is known.
-    pub(crate) fn capture(&self, capture: &Capture, digest: Digest) -> Result<Prepared, PutError> {
+    pub(crate) fn capture(
+        &self,
+        capture: &Capture,
+        deflated: Option<&Deflated>,
+        digest: Digest,
+    ) -> Result<Prepared, PutError> {
         match self.standing(digest)? {
             Standing::Known(row) => {
                 let payload_bytes = capture.payload.len() as u64;
                 let ready = self.identical(capture, digest, payload_bytes, &row)?;
                 Ok(Prepared::Ready(ready))
             }
-            Standing::Claimed(claim) => Ok(Prepared::Ready(self.first(capture, digest, claim)?)),
+            Standing::Claimed(claim) => {
+                let ready = self.first(capture, deflated, digest, claim)?;
+                Ok(Prepared::Ready(ready))
+            }
             Standing::Held(end) => Ok(Prepared::Wait(end)),
         }
     }
@@ -121,6 +130,7 @@ impl Preparer {
     pub(crate) fn first(
         &self,
         capture: &Capture,
+        deflated: Option<&Deflated>,
         digest: Digest,
         claim: Claim,
     ) -> Result<Box<ReadyRecord>, PutError> {
@@ -129,6 +139,7 @@ impl Preparer {
             id,
             digest,
             capture,
+            deflated,
         }
         .encode(self.compression_level)?;
         Ok(Box::new(ReadyRecord {

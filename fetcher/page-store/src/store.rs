@@ -130,7 +130,7 @@ impl PageStore {
             let prepare = move |preparer: &Preparer| {
                 let digest = digest.unwrap_or_else(|| Digest::of(&capture.payload));
                 preparer
-                    .capture(&capture, digest)
+                    .capture(&capture, None, digest)
                     .map(|prepared| (digest, prepared))
             };
             match self.in_pool(prepare).await?? {

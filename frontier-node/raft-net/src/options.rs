@@ -29,7 +29,7 @@ impl NetOptions {
             me,
             cluster_id,
             connect_timeout_ms: 300,
-            heartbeat_window_ms: 10,
+            heartbeat_window_ms: 40,
             ping_interval_ms: 500,
             append_lanes: 2,
         }

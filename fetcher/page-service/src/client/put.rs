@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use page_store::{Capture, Digest, Put};
+use page_store::Put;
 use pb::put_request::Part;
 use pb::put_response::Answer;
 use proto::store_v1 as pb;
@@ -15,12 +15,14 @@ use tonic::Streaming;
 
 use super::StoreClient;
 use crate::limits::{CHUNK_SIZE_BYTES, STREAM_MESSAGES, transfer_timeout};
-use crate::{StoreCallError, wire};
+use crate::{Parcel, StoreCallError, wire};
 
 impl StoreClient {
     /// Stores a capture whose payload has this digest; returns when it is durable there. The bytes are sent only when the store
-    /// asks for them. If the future is dropped the capture may be stored or not; putting it again is safe.
-    pub async fn put(&self, capture: &Capture, digest: Digest) -> Result<Put, StoreCallError> {
+    /// asks for them, deflated where that helps. If the future is dropped the capture may be stored or not; putting it again is
+    /// safe.
+    pub async fn put(&self, parcel: &Parcel) -> Result<Put, StoreCallError> {
+        let (capture, digest) = (parcel.capture(), parcel.digest());
         // What passes this fits a message, so that no capture is taken for a broken connection.
         capture
             .check()
@@ -40,12 +42,19 @@ impl StoreClient {
             Answer::Stored(stored) => return Ok(wire::put(&stored, digest)),
             Answer::Wanted(_) => {}
         }
+        let deflated = parcel.deflated().await;
         let by = Instant::now() + transfer_timeout(capture.payload.len() as u64);
+        let send = async {
+            match deflated {
+                Some(deflated) => self.send(parts, deflated.bytes(), Part::Deflated).await,
+                None => self.send(parts, &capture.payload, Part::Chunk).await,
+            }
+        };
         let stored = tokio::select! {
             // First: a store that refuses half-way is heard.
             biased;
             answer = self.next_answer(&mut answers, by) => answer?,
-            never = self.send(parts, &capture.payload) => match never {},
+            never = send => match never {},
         };
         match stored {
             Answer::Stored(stored) => Ok(wire::put(&stored, digest)),
@@ -54,12 +63,17 @@ impl StoreClient {
     }
 
     /// Sends all chunks, closes this side, and then leaves it to the answer to end the put.
-    async fn send(&self, parts: mpsc::Sender<pb::PutRequest>, payload: &Bytes) -> Infallible {
+    async fn send(
+        &self,
+        parts: mpsc::Sender<pb::PutRequest>,
+        payload: &Bytes,
+        part: fn(Bytes) -> Part,
+    ) -> Infallible {
         for from in (0..payload.len()).step_by(CHUNK_SIZE_BYTES) {
             let chunk = payload.slice(from..payload.len().min(from + CHUNK_SIZE_BYTES));
             let size_bytes = chunk.len() as u64;
             let part = pb::PutRequest {
-                part: Some(Part::Chunk(chunk)),
+                part: Some(part(chunk)),
             };
             if parts.send(part).await.is_err() {
                 break;

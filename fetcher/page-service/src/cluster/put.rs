@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use page_store::{Capture, Digest, Outcome, Put};
@@ -12,8 +11,8 @@ use super::error::{ClusterPutError, FailedCopy};
 use super::member::Member;
 use super::members::Members;
 use super::{ClusterStore, Inner};
-use crate::StoreCallError;
-use crate::limits::{BACK_OFF_MS, INLINE_HASH_SIZE_BYTES};
+use crate::limits::BACK_OFF_MS;
+use crate::{Parcel, StoreCallError};
 
 /// A page that is durable in as many stores as it must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,12 +42,12 @@ impl ClusterStore {
     /// Fewer stores than that took it, or one refused it for good.
     pub async fn put(&self, capture: Capture) -> Result<ClusterPut, ClusterPutError> {
         self.0.counters.put();
-        let digest = digest_of(&capture.payload).await;
+        let parcel = Parcel::new(capture).await;
+        let digest = parcel.digest();
         let mut progress = Progress::default();
         for is_last in [false, true] {
             let members = self.members();
-            self.put_among(&members, &capture, digest, &mut progress)
-                .await?;
+            self.put_among(&members, &parcel, &mut progress).await?;
             if progress.stores.len() == self.0.copies {
                 return Ok(progress.done(digest));
             }
@@ -64,12 +63,11 @@ impl ClusterStore {
     async fn put_among(
         &self,
         members: &Members,
-        capture: &Capture,
-        digest: Digest,
+        parcel: &Parcel,
         progress: &mut Progress,
     ) -> Result<(), ClusterPutError> {
         let copies = self.0.copies;
-        let mut ready = self.ready(members, &digest, copies).await;
+        let mut ready = self.ready(members, &parcel.digest(), copies).await;
         ready.retain(|member| !progress.stores.contains(&member.store_id()));
         // Not even begun when it cannot be done: bytes in too few stores help nobody.
         if progress.stores.len() + ready.len() < copies {
@@ -83,7 +81,7 @@ impl ClusterStore {
                 && let Some(member) = next.next()
             {
                 open.push(async move {
-                    let outcome = member.client().put(capture, digest).await;
+                    let outcome = member.client().put(parcel).await;
                     (member.store_id(), member.learn_put(outcome))
                 });
             }
@@ -159,15 +157,4 @@ pub(super) fn resting(members: &Members) -> Vec<FailedCopy> {
         })
     };
     members.all().filter_map(refusal).collect()
-}
-
-/// Hashes off the async threads what takes a while.
-async fn digest_of(payload: &Bytes) -> Digest {
-    if payload.len() > INLINE_HASH_SIZE_BYTES {
-        let bytes = payload.clone();
-        if let Ok(digest) = tokio::task::spawn_blocking(move || Digest::of(&bytes)).await {
-            return digest;
-        }
-    }
-    Digest::of(payload)
 }

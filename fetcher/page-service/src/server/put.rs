@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use page_store::Announced;
+use page_store::{Announced, Deflated};
 use pb::put_request::Part;
 use pb::put_response::Answer;
 use proto::store_v1 as pb;
@@ -53,41 +53,58 @@ async fn put(
         .send(Ok(answer(Answer::Wanted(pb::Wanted {}))))
         .await;
     let size_bytes = wanted.announcement().payload_size_bytes;
-    let payload = receive(&mut parts, size_bytes, part_timeout).await?;
+    let (payload, is_deflated) = receive(&mut parts, size_bytes, part_timeout).await?;
     shared
         .received_payload_bytes
-        .fetch_add(size_bytes, Ordering::Relaxed);
-    let put = shared.store.put_wanted(*wanted, payload).await?;
+        .fetch_add(payload.len() as u64, Ordering::Relaxed);
+    let put = if is_deflated {
+        let deflated = Deflated::from_bytes(payload);
+        shared.store.put_wanted_deflated(*wanted, deflated).await?
+    } else {
+        shared.store.put_wanted(*wanted, payload).await?
+    };
     Ok(wire::stored(&put, shared.store_id))
 }
 
-/// All chunks, which must be as many bytes as were announced: room for those is taken.
+/// All chunks, and whether they are deflated. Plain ones must be as many bytes as were announced, for which room is taken;
+/// deflated ones fewer.
 async fn receive(
     parts: &mut Streaming<pb::PutRequest>,
     size_bytes: u64,
     part_timeout: Duration,
-) -> Result<Bytes, StoreCallError> {
+) -> Result<(Bytes, bool), StoreCallError> {
     let deadline = Instant::now() + transfer_timeout(size_bytes);
     let capacity = usize::try_from(size_bytes)
         .map_err(|_| StoreCallError::invalid("a payload that memory cannot hold"))?;
-    let mut payload = BytesMut::with_capacity(capacity);
+    let (mut payload, mut is_deflated) = (BytesMut::new(), None);
     let wrong = |received: usize| StoreCallError::NotAsAnnounced {
         reason: format!("{received} bytes came, {size_bytes} were announced"),
     };
     while let Some(part) = next(parts, deadline.min(Instant::now() + part_timeout)).await? {
-        let Part::Chunk(chunk) = part else {
-            return Err(StoreCallError::invalid("a put has one head"));
+        let (chunk, deflated) = match part {
+            Part::Chunk(chunk) => (chunk, false),
+            Part::Deflated(chunk) => (chunk, true),
+            Part::Head(_) => return Err(StoreCallError::invalid("a put has one head")),
         };
         if chunk.is_empty() {
             return Err(StoreCallError::invalid("an empty chunk"));
+        }
+        if *is_deflated.get_or_insert(deflated) != deflated {
+            return Err(StoreCallError::invalid(
+                "plain and deflated chunks in one put",
+            ));
+        }
+        if !deflated {
+            payload.reserve(capacity - payload.len());
         }
         if payload.len() + chunk.len() > capacity {
             return Err(wrong(payload.len() + chunk.len()));
         }
         payload.extend_from_slice(&chunk);
     }
-    if payload.len() == capacity {
-        Ok(payload.freeze())
+    let is_deflated = is_deflated == Some(true);
+    if is_deflated || payload.len() == capacity {
+        Ok((payload.freeze(), is_deflated))
     } else {
         Err(wrong(payload.len()))
     }

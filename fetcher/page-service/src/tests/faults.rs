@@ -1,9 +1,9 @@
 //! Bytes that change, disks that are full.
 
-use page_store::{Digest, Outcome, StoreOptions};
+use page_store::{Outcome, StoreOptions};
 
 use super::support::{Served, Stores, capture, cluster_of, noise};
-use crate::{ClusterPutError, ServiceOptions, StoreCallError};
+use crate::{ClusterPutError, Parcel, ServiceOptions, StoreCallError};
 
 /// A payload with a text that is found on its way.
 const MARKED: &[u8] = b"before MARK-MARK-MARK after";
@@ -12,16 +12,16 @@ const MARKED: &[u8] = b"before MARK-MARK-MARK after";
 async fn bytes_that_change_on_their_way_are_not_stored() {
     let stores = Stores::new(1).await;
     let served = stores.get(1);
-    let (client, digest) = (served.client(), Digest::of(MARKED));
-    let page = capture("http://a.example/", MARKED);
+    let client = served.client();
+    let page = Parcel::new(capture("http://a.example/", MARKED)).await;
     served.proxy.change(b"MARK-MARK");
-    let refused = client.put(&page, digest).await;
+    let refused = client.put(&page).await;
     assert!(
         matches!(refused, Err(StoreCallError::NotAsAnnounced { .. })),
         "{refused:?}"
     );
     assert_eq!(served.store.stats().records, 0);
-    let put = client.put(&page, digest).await.unwrap();
+    let put = client.put(&page).await.unwrap();
     assert_eq!(put.outcome, Outcome::Stored);
 }
 
@@ -58,7 +58,7 @@ async fn a_full_store_says_so_and_is_passed_over() {
     let (full, rest) = (full(dir.path(), 9).await, Stores::new(1).await);
     let said = full
         .client()
-        .put(&capture("http://a.example/", "x"), Digest::of(b"x"))
+        .put(&Parcel::new(capture("http://a.example/", "x")).await)
         .await;
     assert!(
         matches!(&said, Err(StoreCallError::Full { reason, retry_after_ms: 1.. }) if reason.contains("no space left")),

@@ -1,7 +1,5 @@
 //! One store, called from afar.
 
-use std::sync::Arc;
-
 use page_store::{Digest, Outcome, UnmodifiedCapture};
 use pb::put_request::Part;
 use proto::store_v1 as pb;
@@ -9,7 +7,7 @@ use proto::store_v1::store_client::StoreClient as Raw;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::support::{Stores, capture, noise, until};
-use crate::{StoreCallError, wire};
+use crate::{Parcel, StoreCallError, wire};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_bytes_travel_once_and_are_stored_once() {
@@ -18,13 +16,13 @@ async fn the_same_bytes_travel_once_and_are_stored_once() {
     let payload = noise(1, 700_000);
     let digest = Digest::of(&payload);
     let first = capture("http://a.example/", payload.clone());
-    let put = client.put(&first, digest).await.unwrap();
+    let put = client.put(&Parcel::new(first.clone()).await).await.unwrap();
     assert_eq!((put.digest, put.outcome), (digest, Outcome::Stored));
     assert!(put.place.size_bytes > 0);
     assert_eq!(client.sent_payload_bytes(), 700_000);
     let before_bytes = served.proxy.received_bytes();
     let second = capture("http://b.example/", payload.clone());
-    let put = client.put(&second, digest).await.unwrap();
+    let put = client.put(&Parcel::new(second).await).await.unwrap();
     assert_eq!(put.outcome, Outcome::Duplicate);
     assert_eq!(client.sent_payload_bytes(), 700_000);
     let after_bytes = served.proxy.received_bytes();
@@ -49,7 +47,7 @@ async fn empty_small_and_chunk_sized_payloads_arrive() {
         let payload = noise(size_bytes as u64, size_bytes);
         let digest = Digest::of(&payload);
         let put = client
-            .put(&capture("http://a.example/", payload.clone()), digest)
+            .put(&Parcel::new(capture("http://a.example/", payload.clone())).await)
             .await
             .unwrap();
         assert_eq!(put.outcome, Outcome::Stored, "{size_bytes}");
@@ -81,7 +79,7 @@ async fn a_304_is_recorded_where_its_payload_is() {
     let refused = client.put_unmodified(&again).await;
     assert_eq!(refused, Err(StoreCallError::UnknownDigest));
     let first = capture("http://a.example/", "v1");
-    client.put(&first, digest).await.unwrap();
+    client.put(&Parcel::new(first.clone()).await).await.unwrap();
     let put = client.put_unmodified(&again).await.unwrap();
     assert_eq!((put.digest, put.outcome), (digest, Outcome::Duplicate));
     assert_eq!(stores.get(1).store.stats().unmodified, 1);
@@ -92,10 +90,12 @@ async fn two_puts_of_one_new_digest_at_once_send_it_once() {
     let stores = Stores::new(1).await;
     let client = stores.get(1).client();
     let payload = noise(2, 2 << 20);
-    let digest = Digest::of(&payload);
     let put = |url: &'static str| {
         let (client, page) = (client.clone(), capture(url, payload.clone()));
-        tokio::spawn(async move { client.put(&page, digest).await.unwrap().outcome })
+        tokio::spawn(async move {
+            let parcel = Parcel::new(page).await;
+            client.put(&parcel).await.unwrap().outcome
+        })
     };
     let puts = [put("http://a.example/"), put("http://b.example/")];
     let mut outcomes = Vec::new();
@@ -115,9 +115,9 @@ async fn a_put_cancelled_at_any_point_leaves_the_store_whole_and_the_digest_free
     let client = served.client();
     let payload = noise(4, 1 << 20);
     let digest = Digest::of(&payload);
-    let page = Arc::new(capture("http://a.example/", payload.clone()));
+    let page = Parcel::new(capture("http://a.example/", payload.clone())).await;
     for step in 0..40u64 {
-        let put = client.put(&page, digest);
+        let put = client.put(&page);
         let cut = std::time::Duration::from_micros(step * step * 10);
         let _ = tokio::time::timeout(cut, put).await;
     }
@@ -144,12 +144,9 @@ async fn a_put_cancelled_at_any_point_leaves_the_store_whole_and_the_digest_free
     assert!(answers.message().await.unwrap().is_some(), "it is wanted");
     drop((parts, answers, raw));
 
-    client.put(&page, digest).await.unwrap();
+    client.put(&page).await.unwrap();
     let put = client
-        .put(
-            &capture("http://b.example/", other.clone()),
-            Digest::of(&other),
-        )
+        .put(&Parcel::new(capture("http://b.example/", other.clone())).await)
         .await;
     assert_eq!(put.unwrap().outcome, Outcome::Stored);
     assert_eq!(client.get(&digest).await.unwrap().payload, payload);
@@ -163,4 +160,24 @@ async fn a_put_cancelled_at_any_point_leaves_the_store_whole_and_the_digest_free
     let (stats, report) = (served.store.stats(), served.store.scrub());
     assert_eq!((stats.payloads, report.payloads), (2, 2));
     assert_eq!(report.problems, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_shrinks_travels_small_and_comes_back_whole() {
+    let stores = Stores::new(2).await;
+    let payload = "<p>the same, again and again</p>"
+        .repeat(40_000)
+        .into_bytes();
+    let parcel = Parcel::new(capture("http://a.example/", payload.clone())).await;
+    for served in &stores.served {
+        let client = served.client();
+        let put = client.put(&parcel).await.unwrap();
+        assert_eq!(put.outcome, Outcome::Stored);
+        let sent_bytes = client.sent_payload_bytes();
+        assert!(sent_bytes < payload.len() as u64 / 20, "{sent_bytes}");
+        let status = client.status().await.unwrap();
+        assert_eq!(status.received_payload_bytes, sent_bytes);
+        assert_eq!(client.get(&parcel.digest()).await.unwrap().payload, payload);
+        assert_eq!(served.store.scrub().problems, []);
+    }
 }

@@ -1,14 +1,14 @@
 //! What a store refuses, by name, and that nothing is left behind.
 
 use bytes::Bytes;
-use page_store::{Digest, Outcome, StoreOptions};
+use page_store::{Deflated, Digest, Outcome, StoreOptions};
 use pb::put_request::Part;
 use proto::store_v1 as pb;
 use proto::store_v1::store_client::StoreClient as Raw;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::support::{Served, Stores, capture, noise, until};
-use crate::{ServiceOptions, StoreCallError, wire};
+use crate::{Parcel, ServiceOptions, StoreCallError, wire};
 
 /// A put spoken by hand: a head, then what is given as chunks.
 async fn raw_put(
@@ -16,10 +16,19 @@ async fn raw_put(
     head: pb::PutHead,
     chunks: Vec<Bytes>,
 ) -> Result<Vec<pb::PutResponse>, StoreCallError> {
+    raw_parts(served, head, chunks.into_iter().map(Part::Chunk).collect()).await
+}
+
+/// A put spoken by hand.
+async fn raw_parts(
+    served: &Served,
+    head: pb::PutHead,
+    rest: Vec<Part>,
+) -> Result<Vec<pb::PutResponse>, StoreCallError> {
     let mut raw = Raw::connect(format!("http://{}", served.address()))
         .await
         .unwrap();
-    let parts = std::iter::once(Part::Head(head)).chain(chunks.into_iter().map(Part::Chunk));
+    let parts = std::iter::once(Part::Head(head)).chain(rest);
     let parts = parts.map(|part| pb::PutRequest { part: Some(part) });
     let parts: Vec<pb::PutRequest> = parts.collect();
     let mut answers = raw.put(tokio_stream::iter(parts)).await?.into_inner();
@@ -57,9 +66,48 @@ async fn what_is_not_as_announced_is_refused_and_nothing_is_stored() {
     // No claim is left behind.
     let put = served
         .client()
-        .put(&capture("http://a.example/", "truth"), Digest::of(b"truth"))
+        .put(&Parcel::new(capture("http://a.example/", "truth")).await)
         .await;
     assert_eq!(put.unwrap().outcome, Outcome::Stored);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deflated_bytes_that_are_not_the_payload_are_refused() {
+    let stores = Stores::new(1).await;
+    let served = stores.get(1);
+    let payload = b"<p>again</p>".repeat(500);
+    let whole = Deflated::of(&payload, 4).unwrap().bytes().clone();
+    let other = Deflated::of(&b"<p>other</p>".repeat(500), 4).unwrap();
+    let longer = Deflated::of(&b"<p>again</p>".repeat(501), 4).unwrap();
+    let fine = head(&payload, &payload);
+    let lies = [
+        vec![Part::Deflated(other.bytes().clone())],
+        vec![Part::Deflated(longer.bytes().clone())],
+        vec![Part::Deflated(whole.slice(1..))],
+        vec![Part::Deflated(whole.slice(..whole.len() - 1))],
+        vec![Part::Deflated(payload.clone().into())],
+        vec![Part::Deflated(noise(1, 100))],
+    ];
+    for lie in lies {
+        let refused = raw_parts(served, fine.clone(), lie).await;
+        assert!(
+            matches!(refused, Err(StoreCallError::NotAsAnnounced { .. })),
+            "{refused:?}"
+        );
+    }
+    let mixed = vec![
+        Part::Deflated(whole.slice(..10)),
+        Part::Chunk(payload.clone().into()),
+    ];
+    let refused = raw_parts(served, fine.clone(), mixed).await;
+    assert!(matches!(refused, Err(StoreCallError::Invalid { .. })));
+    assert_eq!(served.store.stats().records, 0);
+    // In pieces of any size it is the same.
+    let pieces = whole.chunks(7).map(|piece| Bytes::copy_from_slice(piece));
+    let pieces = pieces.map(Part::Deflated).collect();
+    raw_parts(served, fine, pieces).await.unwrap();
+    assert_eq!(served.store.stats().payloads, 1);
+    assert_eq!(served.store.scrub().problems, []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,9 +155,8 @@ async fn what_is_too_large_is_refused_by_name_before_its_bytes_are_sent() {
     let served = Served::with(small, 1, ServiceOptions::default()).await;
     let client = served.client();
     let payload = noise(3, 1_001);
-    let digest = Digest::of(&payload);
     let refused = client
-        .put(&capture("http://a.example/", payload), digest)
+        .put(&Parcel::new(capture("http://a.example/", payload)).await)
         .await;
     assert_eq!(served.store.stats().records, 0);
     assert!(
@@ -120,14 +167,14 @@ async fn what_is_too_large_is_refused_by_name_before_its_bytes_are_sent() {
     // A head beyond the message limit is the capture's fault, not the connection's.
     let mut flood = capture("http://a.example/", "x");
     flood.headers = vec![("Set-Cookie".to_owned(), vec![b'x'; 2 << 20])];
-    let refused = client.put(&flood, Digest::of(b"x")).await;
+    let refused = client.put(&Parcel::new(flood.clone()).await).await;
     assert!(
         matches!(refused, Err(StoreCallError::Invalid { .. })),
         "{refused:?}"
     );
     // The largest head that a store takes fits a message, however small its fields are.
     flood.headers = vec![("a".to_owned(), Vec::new()); 500 * 1_024 / 20];
-    let put = client.put(&flood, Digest::of(b"x")).await.unwrap();
+    let put = client.put(&Parcel::new(flood.clone()).await).await.unwrap();
     assert_eq!(put.outcome, Outcome::Stored);
 }
 
@@ -145,14 +192,14 @@ async fn more_puts_than_may_be_open_are_told_to_come_again() {
         .unwrap();
     let open = raw.put(ReceiverStream::new(stream)).await.unwrap();
     let client = served.client();
-    let (page, digest) = (capture("http://a.example/", "x"), Digest::of(b"x"));
-    let refused = client.put(&page, digest).await;
+    let page = Parcel::new(capture("http://a.example/", "x")).await;
+    let refused = client.put(&page).await;
     assert!(
         matches!(&refused, Err(error @ StoreCallError::OverLimit { retry_after_ms: 1.., .. }) if !error.is_final()),
         "{refused:?}"
     );
     drop((parts, open));
-    until(|| async { client.put(&page, digest).await.is_ok() }).await;
+    until(|| async { client.put(&page).await.is_ok() }).await;
     assert_eq!(served.store.stats().payloads, 1);
 }
 
@@ -184,7 +231,7 @@ async fn a_silent_sender_loses_its_claim() {
     drop(parts);
     let put = served
         .client()
-        .put(&capture("http://a.example/", "x"), Digest::of(b"x"))
+        .put(&Parcel::new(capture("http://a.example/", "x")).await)
         .await;
     assert_eq!(put.unwrap().outcome, Outcome::Stored);
 }

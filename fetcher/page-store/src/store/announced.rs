@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::*;
 use crate::announcement::{Announced, Announcement, Wanted};
+use crate::deflated::Deflated;
 use crate::prepare::PreparedHead;
 
 impl PageStore {
@@ -59,35 +60,86 @@ impl PageStore {
 
     /// Ends such a put with its bytes, which are checked against what was announced; returns when they are durable.
     pub async fn put_wanted(&self, wanted: Wanted, payload: Bytes) -> Result<Put, PutError> {
+        self.end(wanted, Sent::Plain(payload)).await
+    }
+
+    /// The same with bytes that their sender deflated; they are kept as they came.
+    pub async fn put_wanted_deflated(
+        &self,
+        wanted: Wanted,
+        deflated: Deflated,
+    ) -> Result<Put, PutError> {
+        self.end(wanted, Sent::Deflated(deflated)).await
+    }
+
+    async fn end(&self, wanted: Wanted, sent: Sent) -> Result<Put, PutError> {
         let Wanted {
             announcement,
             pass,
-            mut claim,
+            claim,
         } = wanted;
-        let (digest, announced_bytes) = (announcement.digest, announcement.payload_size_bytes);
-        let capture = Arc::new(Capture {
-            payload,
-            ..announcement.capture
-        });
-        let mut is_checked = false;
-        loop {
-            let (capture, claim) = (Arc::clone(&capture), claim.take());
-            let prepare = move |preparer: &Preparer| {
-                if !is_checked {
-                    check_payload(&capture.payload, digest, announced_bytes)?;
-                }
-                match claim {
-                    Some(claim) => preparer.first(&capture, digest, claim).map(Prepared::Ready),
-                    None => preparer.capture(&capture, digest),
-                }
+        let digest = announcement.digest;
+        let first = move |preparer: &Preparer| {
+            let checked = Arc::new(check(announcement, sent)?);
+            let prepared = match claim {
+                Some(claim) => preparer
+                    .first(&checked.capture, checked.deflated.as_ref(), digest, claim)
+                    .map(Prepared::Ready),
+                None => checked.prepare(preparer, digest),
             };
-            match self.in_pool(prepare).await?? {
+            prepared.map(|prepared| (prepared, checked))
+        };
+        let (mut prepared, checked) = self.in_pool(first).await??;
+        loop {
+            match prepared {
                 Prepared::Ready(ready) => return self.submit(*ready, pass).await,
                 Prepared::Wait(end) => end.wait().await,
             }
-            is_checked = true;
+            let checked = Arc::clone(&checked);
+            let again = move |preparer: &Preparer| checked.prepare(preparer, digest);
+            prepared = self.in_pool(again).await??;
         }
     }
+}
+
+/// The bytes of a payload, as they were sent.
+enum Sent {
+    Plain(Bytes),
+    Deflated(Deflated),
+}
+
+/// A capture whose payload is what was announced.
+struct Checked {
+    capture: Capture,
+    deflated: Option<Deflated>,
+}
+
+impl Checked {
+    fn prepare(&self, preparer: &Preparer, digest: Digest) -> Result<Prepared, PutError> {
+        preparer.capture(&self.capture, self.deflated.as_ref(), digest)
+    }
+}
+
+fn check(announcement: Announcement, sent: Sent) -> Result<Checked, PutError> {
+    let (payload, deflated) = match sent {
+        Sent::Plain(payload) => (payload, None),
+        Sent::Deflated(deflated) => {
+            let payload = deflated.inflate(announcement.payload_size_bytes)?;
+            (payload, Some(deflated))
+        }
+    };
+    check_payload(
+        &payload,
+        announcement.digest,
+        announcement.payload_size_bytes,
+    )?;
+    Ok(Checked {
+        capture: Capture {
+            payload,
+            ..announcement.capture
+        },
+        deflated,
+    })
 }
 
 fn check_payload(payload: &[u8], announced: Digest, announced_bytes: u64) -> Result<(), PutError> {

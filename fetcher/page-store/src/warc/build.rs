@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use crate::capture::{Capture, UnmodifiedCapture};
+use crate::deflated::{Deflated, END};
 use crate::digest::Digest;
 use crate::error::InvalidCapture;
 
@@ -19,14 +20,13 @@ pub(super) const PROFILE_NOT_MODIFIED: &str =
     "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
-/// Ends every record (WARC 1.1 section 4).
-const RECORD_END: &[u8] = b"\r\n\r\n";
-
 /// The first capture of a payload.
 pub(crate) struct Response<'a> {
     pub(crate) id: RecordId,
     pub(crate) digest: Digest,
     pub(crate) capture: &'a Capture,
+    /// The payload deflated, where it came so.
+    pub(crate) deflated: Option<&'a Deflated>,
 }
 
 /// What a revisit refers to: the first capture of its payload.
@@ -62,7 +62,11 @@ impl Response<'_> {
         header.push_connection(self.capture);
         header.push("WARC-Payload-Digest", self.digest.field_value());
         header.push("Content-Type", HTTP_RESPONSE);
-        Ok(header.finish(&[&head, &self.capture.payload], level)?)
+        let payload = &self.capture.payload;
+        Ok(match self.deflated {
+            Some(deflated) => header.finish_around(&head, payload, deflated, level)?,
+            None => header.finish(&[&head, payload], level)?,
+        })
     }
 }
 
@@ -171,15 +175,34 @@ impl Header {
         }
     }
 
-    fn finish(mut self, block: &[&[u8]], level: u32) -> io::Result<Member> {
+    fn finish(self, block: &[&[u8]], level: u32) -> io::Result<Member> {
+        let header = self.close(block);
+        let mut pieces = vec![header.as_bytes()];
+        pieces.extend_from_slice(block);
+        pieces.push(END);
+        Member::encode(&pieces, level)
+    }
+
+    /// A record whose payload is deflated already: only what stands before it is compressed here.
+    fn finish_around(
+        self,
+        head: &[u8],
+        payload: &[u8],
+        deflated: &Deflated,
+        level: u32,
+    ) -> io::Result<Member> {
+        let mut lead = self.close(&[head, payload]).into_bytes();
+        lead.extend_from_slice(head);
+        Member::encode_around(&lead, payload, deflated, level)
+    }
+
+    /// The whole header of a record with this block.
+    fn close(mut self, block: &[&[u8]]) -> String {
         let block_bytes: usize = block.iter().map(|piece| piece.len()).sum();
         self.push("WARC-Block-Digest", Digest::of_parts(block).field_value());
         self.push("Content-Length", block_bytes.to_string());
         self.0.push_str("\r\n");
-        let mut pieces = vec![self.0.as_bytes()];
-        pieces.extend_from_slice(block);
-        pieces.push(RECORD_END);
-        Member::encode(&pieces, level)
+        self.0
     }
 }
 

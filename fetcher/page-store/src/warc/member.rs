@@ -12,8 +12,9 @@
 use std::io::{Read, Write};
 
 use flate2::bufread::GzDecoder;
-use flate2::{Compression, GzBuilder};
+use flate2::{Compression, Crc, GzBuilder};
 
+use crate::deflated::{Deflated, END, END_BLOCK, deflate_piece};
 use crate::error::BadRecord;
 use crate::limits;
 
@@ -25,6 +26,8 @@ pub(crate) const GROUP_START_OFFSET: usize = 24;
 const LEAD: [u8; 8] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0];
 /// After the two bytes that depend on the level: extra length, subfield name, subfield length.
 const SUBFIELD: [u8; 6] = [20, 0, b'E', b's', 16, 0];
+/// Neither the smallest nor the fastest, by an unknown system (RFC 1952 section 2.3.1).
+const XFL_OS: [u8; 2] = [0, 255];
 
 /// A compressed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +54,35 @@ impl Member {
             encoder.write_all(piece)?;
         }
         let mut bytes = encoder.finish()?;
+        let size_bytes = bytes.len() as u64;
+        bytes[MEMBER_SIZE_OFFSET..GROUP_START_OFFSET].copy_from_slice(&size_bytes.to_le_bytes());
+        Ok(Member(bytes))
+    }
+
+    /// A member of a record whose payload, which must be checked, is deflated already.
+    pub(crate) fn encode_around(
+        lead: &[u8],
+        payload: &[u8],
+        deflated: &Deflated,
+        level: u32,
+    ) -> std::io::Result<Member> {
+        let mut bytes =
+            Vec::with_capacity(MEMBER_PREFIX_SIZE_BYTES + lead.len() + deflated.bytes().len() + 64);
+        bytes.extend_from_slice(&LEAD);
+        bytes.extend_from_slice(&XFL_OS);
+        bytes.extend_from_slice(&SUBFIELD);
+        bytes.resize(MEMBER_PREFIX_SIZE_BYTES, 0);
+        if !deflate_piece(lead, &mut bytes, level, usize::MAX) {
+            return Err(std::io::Error::other("deflate failed"));
+        }
+        bytes.extend_from_slice(deflated.bytes());
+        bytes.extend_from_slice(&END_BLOCK);
+        let mut crc = Crc::new();
+        for piece in [lead, payload, END] {
+            crc.update(piece);
+        }
+        bytes.extend_from_slice(&crc.sum().to_le_bytes());
+        bytes.extend_from_slice(&crc.amount().to_le_bytes());
         let size_bytes = bytes.len() as u64;
         bytes[MEMBER_SIZE_OFFSET..GROUP_START_OFFSET].copy_from_slice(&size_bytes.to_le_bytes());
         Ok(Member(bytes))

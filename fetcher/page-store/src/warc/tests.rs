@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::member::{MEMBER_PREFIX_SIZE_BYTES, Member, MemberPrefix, find_prefix};
 use super::*;
 use crate::capture::{Capture, Truncated, UnmodifiedCapture};
+use crate::deflated::Deflated;
 use crate::digest::Digest;
 use crate::error::{BadRecord, InvalidCapture};
 use crate::testing::{capture, noise};
@@ -23,6 +24,7 @@ fn response(capture: &Capture) -> Member {
         id: ids().next(),
         digest,
         capture,
+        deflated: None,
     }
     .encode(6)
     .unwrap()
@@ -196,6 +198,7 @@ fn a_date_that_the_format_cannot_hold_is_refused() {
         id: ids().next(),
         digest: Digest::of(b"x"),
         capture: &page,
+        deflated: None,
     }
     .encode(6);
     assert!(matches!(
@@ -310,10 +313,24 @@ proptest! {
         let mut page = capture("http://a.example/", payload);
         page.headers = vec![("X".to_owned(), value)];
         let digest = Digest::of(&page.payload);
-        let member = Response { id: ids().next(), digest, capture: &page }.encode(level).unwrap();
+        let member = Response { id: ids().next(), digest, capture: &page, deflated: None }.encode(level).unwrap();
         prop_assert_eq!(MemberPrefix::parse(&member.0).unwrap().member_size_bytes, member.0.len() as u64);
         let (_, payload) = parse(&member).http().unwrap();
         prop_assert_eq!(payload, page.payload);
+    }
+
+    /// A record around a payload that came deflated reads as one that was compressed here.
+    #[test]
+    fn a_deflated_payload_makes_the_same_record(words in prop::collection::vec("[a-e]{1,4}", 20..400), level in 1u32..=9) {
+        let page = capture("http://a.example/", words.join(" ").into_bytes());
+        let digest = Digest::of(&page.payload);
+        let deflated = Deflated::of(&page.payload, level);
+        prop_assume!(deflated.is_some());
+        let id = ids().next();
+        let around = Response { id, digest, capture: &page, deflated: deflated.as_ref() }.encode(level).unwrap();
+        let plain = Response { id, digest, capture: &page, deflated: None }.encode(level).unwrap();
+        prop_assert_eq!(Member::decode(&around.0).unwrap(), Member::decode(&plain.0).unwrap());
+        prop_assert_eq!(MemberPrefix::parse(&around.0).unwrap().member_size_bytes, around.0.len() as u64);
     }
 
     #[test]

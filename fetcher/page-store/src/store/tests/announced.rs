@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::announcement::{Announced, Announcement, Wanted};
+use crate::deflated::Deflated;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -128,4 +129,38 @@ async fn awaited_bytes_take_room_and_give_it_back() {
         store.announce(too_large, PATIENCE).await,
         Err(PutError::TooLarge { .. })
     ));
+}
+
+#[tokio::test]
+async fn deflated_bytes_are_stored_as_they_came_and_read_back_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let payload: &str = Box::leak("<p>again</p>".repeat(1_000).into_boxed_str());
+    let deflated = Deflated::of(payload.as_bytes(), 4).unwrap();
+    // Bytes of another payload, cut ones, and ones that say less than was announced.
+    let other = Deflated::of("<p>other</p>".repeat(1_000).as_bytes(), 4).unwrap();
+    let cut = Deflated::from_bytes(deflated.bytes().slice(..deflated.bytes().len() - 1));
+    let short = Deflated::of("<p>again</p>".repeat(999).as_bytes(), 4).unwrap();
+    for wrong in [other, cut, short] {
+        let awaited = wanted(&store, payload).await;
+        let refused = store.put_wanted_deflated(awaited, wrong).await;
+        assert!(
+            matches!(
+                refused,
+                Err(PutError::NotAsAnnounced { .. } | PutError::Deflate(_))
+            ),
+            "{refused:?}"
+        );
+    }
+    let awaited = wanted(&store, payload).await;
+    let put = store
+        .put_wanted_deflated(awaited, deflated.clone())
+        .await
+        .unwrap();
+    assert_eq!(put.outcome, Outcome::Stored);
+    let place = put.place;
+    assert!(place.size_bytes < deflated.bytes().len() as u64 + 1_024);
+    let page = store.get(&put.digest).unwrap().unwrap();
+    assert_eq!(page.payload, payload.as_bytes());
+    assert_eq!(store.scrub().problems, []);
 }
