@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
@@ -11,7 +12,9 @@ use super::plan::{CRAWL, FORGOTTEN_CRAWL, NODES, Plan};
 use super::world::{World, link, partition};
 
 /// URLs that a client which offers and forgets keeps at a time.
-const WATCHED_URLS: usize = 5;
+const WATCHED_URLS: usize = 12;
+/// How long it waits for an answer, ms: a leader that is cut off from the others is asked again before it knows.
+const PATIENCE_MS: (u64, u64) = (100, 800);
 
 type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
 
@@ -113,10 +116,16 @@ pub(super) async fn forget_and_repeat(world: Arc<World>, client: u64) {
         let any = world.draw(|rng| rng.below(kept.len() as u64)) as usize;
         let place = just_forgotten.take().unwrap_or(any);
         let Watched { url, known } = &kept[place];
-        let next = match known {
-            Known::In if world.draw(|rng| rng.chance(500)) => forget(&world, url).await,
-            _ => offer_again(&world, url, *known).await,
+        let patience = Duration::from_millis(world.draw(|rng| rng.between(PATIENCE_MS)));
+        let forgets = *known == Known::In && world.draw(|rng| rng.chance(500));
+        let call = async {
+            if forgets {
+                forget(&world, url).await
+            } else {
+                offer_again(&world, url, *known).await
+            }
         };
+        let next = tokio::time::timeout(patience, call).await.unwrap_or(None);
         if next == Some(Known::Out) && world.draw(|rng| rng.chance(700)) {
             just_forgotten = Some(place);
         }
