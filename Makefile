@@ -8,7 +8,7 @@ PROGRESS = ops/build/progress.sh
 DRILLS = kill-leader kill-all pause-leader pause-fetcher partition clock-skew disk-full kill-fetcher kill-box \
 	rolling-restart lose-a-disk
 
-.PHONY: demo test build setup lint drill sim power-cut real-docs bench clean
+.PHONY: demo test build setup setup-tests lint drill sim power-cut real-docs bench clean
 
 demo: build
 	$(ESCAPEMENT) demo
@@ -16,14 +16,19 @@ demo: build
 build: setup
 	$(PROGRESS) cargo build --workspace --all-targets
 
-test: build
+test: setup-tests build
 	cargo test --workspace --no-fail-fast
 	tests/warcio/run.sh $(ESCAPEMENT)
 
 setup:
 	@ops/build/setup.sh
 
-lint: setup
+# What only the tests need, looked for before anything is compiled.
+setup-tests: setup
+	@tests/warcio/setup.sh >/dev/null
+
+lint:
+	@ops/build/setup.sh --lint
 	cargo fmt --all --check
 	$(PROGRESS) cargo clippy --workspace --all-targets -- -D warnings
 

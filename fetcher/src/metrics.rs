@@ -8,11 +8,11 @@ use pb::page_outcome::Code;
 use proto::frontier_v1 as pb;
 
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
+    ($(#[doc = $help:literal] $name:ident,)*) => {
         /// Counters of one fetcher process since its start.
         #[derive(Debug, Default)]
         pub struct Metrics {
-            $($(#[$doc])* pub $name: Counter,)*
+            $(#[doc = $help] pub $name: Counter,)*
             reasons: Mutex<BTreeMap<(i32, String), u64>>,
         }
 
@@ -21,6 +21,12 @@ macro_rules! counters {
             #[must_use]
             pub fn snapshot(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name.get()),)*]
+            }
+
+            /// What each of them counts, in the same order.
+            #[must_use]
+            pub fn help() -> &'static [&'static str] {
+                &[$($help,)*]
             }
         }
     };
@@ -61,11 +67,11 @@ counters! {
     out_of_time,
     /// Pages reported as stored.
     stored,
-    /// Of these: bytes already in the store.
+    /// Pages reported as stored whose bytes were already in the store.
     duplicates,
-    /// Of these: cut at a cap.
+    /// Pages reported as stored that were cut at a cap.
     truncated,
-    /// Of these: marked noindex.
+    /// Pages reported as stored that are marked noindex.
     noindex,
     /// 304 to a conditional request.
     not_modified,

@@ -26,7 +26,7 @@ const REQUEST_ID: &str = "x-request-id";
 pub enum ServeError {
     /// The address is beyond loopback and nobody allowed that.
     #[error(
-        "{0} is not a loopback address; there is no authentication yet, so allow_non_loopback must be set for it"
+        "{0} is not a loopback address and there is no authentication yet: --allow-non-loopback must be given for it"
     )]
     NotLoopback(SocketAddr),
     /// The listener's address is not known.

@@ -1,5 +1,7 @@
 //! Counters of a node, for each promise that can be counted. Never labelled by host or URL.
 
+use std::sync::atomic::Ordering;
+
 use client::CallError;
 use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
@@ -37,9 +39,12 @@ pub struct Metrics {
     pub(crate) outbox_delivered: Counter,
     pub(crate) outbox_deferred: Counter,
     /// Of shards, by name and shard; set when they are read.
-    pub(crate) shards: Family<Two, Gauge>,
-    log: Family<Label, Gauge>,
+    shards: Family<Two, Gauge>,
+    /// What shards count, by name and shard; set when they are read.
+    shard_events: Family<Two, Counter>,
+    log: Family<Label, Counter>,
     node: Family<Label, Gauge>,
+    node_events: Family<Label, Counter>,
 }
 
 macro_rules! registered {
@@ -63,7 +68,8 @@ impl Default for Metrics {
         let (ticks, overloads, elections) =
             (Counter::default(), Counter::default(), Counter::default());
         let (outbox_delivered, outbox_deferred) = (Counter::default(), Counter::default());
-        let (shards, log, node) = (Family::default(), Family::default(), Family::default());
+        let (shards, shard_events) = (Family::default(), Family::default());
+        let (log, node, node_events) = (Family::default(), Family::default(), Family::default());
         registered!(
             registry,
             (calls, "frontier_calls", "Calls by name and how they ended"),
@@ -137,9 +143,23 @@ impl Default for Metrics {
                 "outbox_deferred",
                 "Deliveries put off because an owner did not answer"
             ),
-            (shards, "shard", "State of shards by name"),
-            (log, "log", "Counters of the replicated log"),
-            (node, "node", "Figures of the node"),
+            (shards, "shard", "State of each shard by name"),
+            (
+                shard_events,
+                "shard_events",
+                "What each shard has counted since its creation, by name"
+            ),
+            (
+                log,
+                "log",
+                "What the replicated log has counted since the start, by name"
+            ),
+            (node, "node", "State of the node by name"),
+            (
+                node_events,
+                "node_events",
+                "What links and page store have counted, by name"
+            ),
         );
         Self {
             registry: Mutex::new(registry),
@@ -163,8 +183,10 @@ impl Default for Metrics {
             outbox_delivered,
             outbox_deferred,
             shards,
+            shard_events,
             log,
             node,
+            node_events,
         }
     }
 }
@@ -272,6 +294,23 @@ impl Metrics {
             .set(i64::try_from(value).unwrap_or(i64::MAX));
     }
 
+    /// Shows a figure of a shard no longer: only its leader knows it.
+    pub(crate) fn forget_shard(&self, shard: u64, name: &'static str) {
+        self.shards
+            .remove(&[("shard", shard.to_string()), ("what", name.to_owned())]);
+    }
+
+    /// Sets one counter of a shard.
+    pub(crate) fn shard_event(&self, shard: u64, name: &'static str, count: u64) {
+        let labels = [("shard", shard.to_string()), ("what", name.to_owned())];
+        set(&self.shard_events.get_or_create(&labels), count);
+    }
+
+    /// Sets one counter of what runs beside the frontier.
+    pub(crate) fn node_event(&self, name: &'static str, count: u64) {
+        set(&self.node_events.get_or_create(&label("what", name)), count);
+    }
+
     /// Sets one figure of the node.
     pub(crate) fn node(&self, name: &'static str, value: u64) {
         self.node
@@ -295,17 +334,20 @@ impl Metrics {
             ("reads_confirmed", engine.reads_confirmed),
             ("snapshots_sent", engine.snapshots_sent),
             ("snapshots_installed", engine.snapshots_installed),
-            ("snapshot_out_peak_bytes", engine.snapshot_out_peak_bytes),
-            ("snapshot_in_peak_bytes", engine.snapshot_in_peak_bytes),
             ("disk_failures", engine.disk_failures),
             ("disk_recoveries", engine.disk_recoveries),
         ];
         for (name, value) in figures {
-            self.log
-                .get_or_create(&label("what", name))
-                .set(i64::try_from(value).unwrap_or(i64::MAX));
+            set(&self.log.get_or_create(&label("what", name)), value);
         }
+        self.node("snapshot_out_peak_bytes", engine.snapshot_out_peak_bytes);
+        self.node("snapshot_in_peak_bytes", engine.snapshot_in_peak_bytes);
     }
+}
+
+/// Others count; here it is only shown.
+fn set(counter: &Counter, count: u64) {
+    counter.inner().store(count, Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -330,5 +372,32 @@ mod tests {
         assert!(text.contains("escapement_refused_items_total{reason=\"depth\"} 1"));
         assert!(text.contains("escapement_filter_checks_total{end=\"absent\"} 7"));
         assert!(!text.contains("host="));
+    }
+
+    #[test]
+    fn what_only_grows_is_a_counter_and_every_family_has_its_help() {
+        let metrics = Metrics::default();
+        metrics.shard(3, "voters", 2);
+        metrics.shard_event(3, "leases_expired", 7);
+        metrics.node_event("raft_dials", 5);
+        metrics.log(&EngineMetrics::default());
+        metrics.shard(3, "slowest_voter_lag_entries", 9);
+        metrics.forget_shard(3, "slowest_voter_lag_entries");
+        let text = metrics.text();
+        assert!(!text.contains("slowest_voter_lag_entries"));
+        for line in [
+            "# TYPE escapement_shard gauge",
+            "escapement_shard{shard=\"3\",what=\"voters\"} 2",
+            "# TYPE escapement_shard_events counter",
+            "escapement_shard_events_total{shard=\"3\",what=\"leases_expired\"} 7",
+            "# TYPE escapement_log counter",
+            "escapement_log_total{what=\"fsyncs\"} 0",
+            "escapement_node_events_total{what=\"raft_dials\"} 5",
+            "escapement_node{what=\"snapshot_in_peak_bytes\"} 0",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} in {text}");
+        }
+        let starting = |with: &str| text.lines().filter(|line| line.starts_with(with)).count();
+        assert_eq!(starting("# HELP "), starting("# TYPE "));
     }
 }

@@ -175,7 +175,7 @@ impl FrontierNode {
         Arc::clone(&self.router)
     }
 
-    /// Adds figures of what runs beside the frontier to the node's metrics.
+    /// Adds counters of what runs beside the frontier to the node's metrics.
     pub fn add_figures(&self, figures: Figures) {
         self.gauges.more.write().push(figures);
     }
@@ -299,7 +299,7 @@ pub(crate) struct Gauges {
     more: RwLock<Vec<Figures>>,
 }
 
-/// Figures of what runs beside the frontier in the same process, by name.
+/// Counters of what runs beside the frontier in the same process, by name.
 pub type Figures = Box<dyn Fn() -> Vec<(&'static str, u64)> + Send + Sync>;
 
 /// How many entries the slowest voter lacks, as its leader knows.
@@ -318,8 +318,8 @@ impl Gauges {
         let metrics = &self.shared.context.metrics;
         metrics.log(&self.engine.metrics());
         for figures in self.more.read().iter() {
-            for (name, value) in figures() {
-                metrics.node(name, value);
+            for (name, count) in figures() {
+                metrics.node_event(name, count);
             }
         }
         metrics.node(
@@ -343,6 +343,8 @@ impl Gauges {
                     "slowest_voter_lag_entries",
                     slowest_lag(shard.group(), group.last_log_index),
                 );
+            } else {
+                metrics.forget_shard(*id, "slowest_voter_lag_entries");
             }
             metrics.shard(*id, "log_size_bytes", group.log_size_bytes);
             metrics.shard(*id, "parked_polls", shard.parking().len() as u64);
@@ -374,7 +376,7 @@ impl Gauges {
             status
                 .counters
                 .into_iter()
-                .for_each(|(name, value)| metrics.shard(*id, name, value));
+                .for_each(|(name, count)| metrics.shard_event(*id, name, count));
         }
         metrics.text()
     }

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the build needs on Debian 12, or prints the command when it may not. Quiet when nothing is missing.
-# Usage: setup.sh [PACKAGE...]   further packages beside those of the build
+# Usage: setup.sh [--lint] [PACKAGE...]
+#   --lint      rustfmt and clippy are needed too
+#   PACKAGE...  further packages beside those of the build
 set -eu
 
 rustc_needed=1.95
@@ -15,6 +17,17 @@ have=$(rustc --version | awk '{print $2}')
 if [ "$(printf '%s\n%s\n' "$rustc_needed" "$have" | sort -V | head -n 1)" != "$rustc_needed" ]; then
   say "rustc $have is too old: $rustc_needed or newer is needed (rustup update stable)"
   exit 1
+fi
+
+if [ "${1:-}" = --lint ]; then
+  shift
+  lint=''
+  cargo fmt --version >/dev/null 2>&1 || lint+=' rustfmt'
+  cargo clippy --version >/dev/null 2>&1 || lint+=' clippy'
+  if [ -n "$lint" ]; then
+    say "missing:$lint (rustup component add$lint; Debian: apt-get install rustfmt rust-clippy)"
+    exit 1
+  fi
 fi
 
 missing=()

@@ -7,7 +7,13 @@ use std::process::ExitCode;
 
 /// A web-crawl frontier that keeps time.
 #[derive(Debug, Parser)]
-#[command(name = "escapement", version, about, long_about = None)]
+#[command(
+    name = "escapement",
+    version,
+    about,
+    long_about = None,
+    after_help = "ESCAPEMENT_LOG says what is logged to stderr, such as info or fetcher=debug,client=debug [default: warn]."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -16,7 +22,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure what the design promises, each figure with a floor of the same run.
+    /// Measure speed, memory and disk, each figure with a floor of the same run.
     Bench(Box<bench::Args>),
     /// Crawl politely in one process; run again on the same directory to go on.
     Crawl(Box<crawl::Args>),
@@ -24,7 +30,7 @@ enum Command {
     Demo(demo::Args),
     /// Break one thing on real processes, again and again, and judge by what a web server saw.
     Drill(Box<drill::Args>),
-    /// Serve a deterministic fake web on loopback that logs each arrival.
+    /// Serve a deterministic fake web on loopback; with --log FILE logs each arrival.
     Fakeweb(fakeweb::Args),
     /// Write a stored payload to stdout, by digest or URL.
     Get(get::Args),

@@ -4,7 +4,7 @@ use crate::output::{self, CommandError};
 use ::fakeweb::{FakeWeb, FakeWebOptions, write_manifest};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,6 +14,9 @@ pub struct Args {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// Listen beyond loopback: anybody who reaches the address may ask.
+    #[arg(long)]
+    allow_non_loopback: bool,
     /// Number of hosts.
     #[arg(long, default_value_t = 200)]
     hosts: u32,
@@ -79,8 +82,19 @@ impl Args {
     }
 }
 
+/// Refuses an address beyond loopback unless it is allowed.
+fn check_address(address: IpAddr, allow_non_loopback: bool) -> Result<(), CommandError> {
+    if address.is_loopback() || allow_non_loopback {
+        return Ok(());
+    }
+    Err(CommandError::Message(format!(
+        "{address} is not a loopback address: --allow-non-loopback must be given for it"
+    )))
+}
+
 /// Serves until SIGINT, SIGTERM or the end of time. Prints the seed URL first, then the address.
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    check_address(args.listen.ip(), args.allow_non_loopback)?;
     let options = args.options();
     if let Some(path) = &args.manifest {
         let file = File::create(path)
@@ -98,4 +112,20 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     web.shutdown()
         .map_err(|e| CommandError::io("cannot write the arrival log", e))?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_served_beyond_loopback_unless_it_is_allowed() {
+        let any: IpAddr = "0.0.0.0".parse().unwrap();
+        let why = check_address(any, false).unwrap_err().to_string();
+        assert!(why.contains("--allow-non-loopback must be given"), "{why}");
+        assert!(check_address(any, true).is_ok());
+        assert!(check_address("127.9.9.9".parse().unwrap(), false).is_ok());
+        assert!(check_address("::1".parse().unwrap(), false).is_ok());
+    }
 }

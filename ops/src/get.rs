@@ -2,10 +2,12 @@
 
 use crate::crawl::CRAWL;
 use crate::output::{self, CommandError};
+use crate::patience::Patience;
 use crate::records;
 use crate::stores::ClusterPages;
 use page_store::{Digest, Page, PageStore, StoreOptions};
 use proto::frontier_v1::UrlRecord;
+use proto::frontier_v1::url_record::State;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use urlkey::Canonicalizer;
@@ -17,6 +19,9 @@ pub struct Args {
     what: String,
     #[command(flatten)]
     from: From,
+    /// The cluster's list of public suffixes, if it is not the one that this program ships.
+    #[arg(long, value_name = "FILE", requires = "frontier")]
+    suffix_list: Option<PathBuf>,
 }
 
 /// Where pages are.
@@ -39,7 +44,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
             .enable_all()
             .build()
             .map_err(|e| CommandError::io("cannot start", e))?
-            .block_on(of_cluster(&args.from.frontier, &args.what))?,
+            .block_on(of_cluster(args))?,
     };
     output::bytes(&page.payload)?;
     Ok(ExitCode::SUCCESS)
@@ -80,14 +85,17 @@ pub fn open(out: &Path) -> Result<PageStore, CommandError> {
 }
 
 /// A URL is read from the stores that its record names; a bare digest is asked for everywhere.
-async fn of_cluster(frontier: &[String], what: &str) -> Result<Page, CommandError> {
-    let cluster = ClusterPages::connect(frontier).await?;
+async fn of_cluster(args: &Args) -> Result<Page, CommandError> {
+    let (what, mut patience) = (args.what.as_str(), Patience::new());
+    let suffix_list = args.suffix_list.as_deref();
+    let cluster = ClusterPages::connect(&args.from.frontier, suffix_list, &mut patience).await?;
     let (digest, read) = match what.parse::<Digest>() {
         Ok(digest) => (digest, cluster.stores.get(&digest).await),
         Err(_) => {
             let url = canonical(what)?;
-            let answer = cluster.router.get_url(CRAWL, &url).await;
+            let answer = patience.until(async || cluster.router.get_url(CRAWL, &url).await);
             let record = answer
+                .await
                 .map_err(|e| CommandError::of("cannot look the URL up", e))?
                 .record;
             let digest = digest_of(&url, record.as_ref())?;
@@ -117,12 +125,30 @@ fn canonical(text: &str) -> Result<String, CommandError> {
 fn digest_of(url: &str, record: Option<&UrlRecord>) -> Result<Digest, CommandError> {
     let record =
         record.ok_or_else(|| CommandError::Message(format!("{url} is not part of this crawl")))?;
-    let bytes = <[u8; 32]>::try_from(record.digest.as_ref()).map_err(|_| {
-        CommandError::Message(format!("{url} has no stored page ({})", record.last_reason))
-    })?;
+    let bytes = <[u8; 32]>::try_from(record.digest.as_ref())
+        .map_err(|_| CommandError::Message(without_page(url, record)))?;
     hex::encode(bytes)
         .parse()
         .map_err(|e| CommandError::of("the record's digest", e))
+}
+
+/// Why there is no page of a URL.
+fn without_page(url: &str, record: &UrlRecord) -> String {
+    let reason = match record.last_reason.as_str() {
+        "" => String::new(),
+        reason => format!(" ({reason})"),
+    };
+    match record.state() {
+        State::Queued => format!("{url} is queued: no page is stored yet{reason}"),
+        State::Leased => format!("{url} is being fetched: no page is stored yet{reason}"),
+        State::Scheduled => {
+            format!("{url} waits for its next visit: no page is stored yet{reason}")
+        }
+        State::Done => format!("{url} is done, without a page to store{reason}"),
+        State::Removed => format!("{url} was removed: no page is stored"),
+        State::Refused => format!("{url} was refused: no page is stored{reason}"),
+        State::Unspecified => format!("{url} has no stored page{reason}"),
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +171,18 @@ mod tests {
             refused.to_string().contains("robots_disallowed"),
             "{refused}"
         );
+        for (state, words) in [
+            (State::Queued, "is queued: no page is stored yet"),
+            (State::Leased, "is being fetched"),
+            (State::Scheduled, "next visit"),
+            (State::Done, "is done, without a page"),
+            (State::Removed, "was removed"),
+            (State::Refused, "was refused"),
+        ] {
+            record.set_state(state);
+            let why = digest_of("http://a.example/", Some(&record)).unwrap_err();
+            assert!(why.to_string().contains(words), "{why}");
+        }
         record.digest = vec![7; 32].into();
         let digest = digest_of("http://a.example/", Some(&record)).unwrap();
         assert_eq!(digest.to_string(), "07".repeat(32));

@@ -1,4 +1,15 @@
 //! `escapement`: the command line. One subcommand a folder or file.
+//!
+//! | file | what |
+//! |---|---|
+//! | `cli` | the subcommands, and how they are dispatched |
+//! | `crawl` | one crawl in one process; `embedded` is its frontier and store, `records` what its directory says |
+//! | `get`, `scrub`, `seed` | pages read back and checked; a cluster's policy and seeds |
+//! | `inspect`, `plan` | how URLs and robots.txt files are understood; what a crawl needs |
+//! | `fakeweb` | serves the fake web of `tests/fakeweb` |
+//! | `demo`, `drill`, `bench` | clusters of real processes: shown, broken, measured; `cluster` starts and asks them |
+//! | `stores`, `patience`, `policy` | a running cluster: found, waited for, told a crawl's policy |
+//! | `suffixes`, `duration`, `output`, `signals`, `limits` | arguments, output, signals and limits of all of them |
 
 mod bench;
 mod cli;
@@ -11,7 +22,9 @@ mod embedded;
 mod fakeweb;
 mod get;
 mod inspect;
+mod limits;
 mod output;
+mod patience;
 mod plan;
 mod policy;
 mod records;
@@ -19,18 +32,13 @@ mod scrub;
 mod seed;
 mod signals;
 mod stores;
+mod suffixes;
 
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("ESCAPEMENT_LOG")
-                .unwrap_or_else(|_| "warn,openraft=error".into()),
-        )
-        .init();
+    fetcher::process::log_to_stderr("escapement", "warn,openraft=error");
     let cli = cli::Cli::parse();
     match cli.run() {
         Ok(code) => code,

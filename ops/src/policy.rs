@@ -25,6 +25,12 @@ pub enum PolicyError {
     },
 }
 
+impl crate::patience::MayPass for PolicyError {
+    fn may_pass(&self) -> bool {
+        matches!(self, Self::Call { error, .. } if error.is_retryable())
+    }
+}
+
 impl PolicyError {
     /// As a command's own end.
     pub fn into_command(self) -> CommandError {

@@ -3,27 +3,37 @@
 use crate::crawl::{CRAWL, gather_seeds};
 use crate::duration;
 use crate::output::{self, CommandError};
+use crate::patience::Patience;
 use crate::policy::{self, PolicyError};
-use client::{RoutedFrontier, Router, RouterOptions};
+use crate::stores;
+use client::{RoutedFrontier, Router};
 use proto::frontier_v1 as pb;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use urlkey::{CanonicalUrl, SuffixList};
+use urlkey::CanonicalUrl;
 
 /// Seeds offered at once.
 const OFFERED_AT_ONCE: usize = 8_192;
 
+/// Exit code when seeds were refused.
+const EXIT_REFUSED: u8 = 2;
+
 /// Arguments of `seed`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Each run sets the crawl's policy anew: repeat --delay and --fetch-timeout.\n\
+        Waits up to 30 s for a cluster that is still starting.\n\
+        Exit code: 0 all seeds were taken or known, 1 failed, 2 a seed was refused or the command line is wrong."
+)]
 pub struct Args {
     /// gRPC addresses of the cluster's nodes, some or all.
     #[arg(long, value_delimiter = ',', value_name = "ADDRESS", required = true)]
     frontier: Vec<String>,
     /// URLs to start from.
     urls: Vec<String>,
-    /// A file of more, one a line; `#` begins a comment.
+    /// File with further URLs, one a line; empty lines and lines that start with # are skipped.
     #[arg(long)]
     seeds: Option<PathBuf>,
     /// Least time between two contacts of a host.
@@ -32,6 +42,9 @@ pub struct Args {
     /// Longest time of one fetch, as the fetchers are set.
     #[arg(long, default_value = "30s", value_parser = duration::parse)]
     fetch_timeout: Duration,
+    /// The cluster's list of public suffixes, if it is not the one that this program ships.
+    #[arg(long, value_name = "FILE")]
+    suffix_list: Option<PathBuf>,
 }
 
 /// Runs `seed`.
@@ -58,7 +71,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     Ok(if counts.refused == 0 && seeds.refused.is_empty() {
         ExitCode::SUCCESS
     } else {
-        ExitCode::from(2)
+        ExitCode::from(EXIT_REFUSED)
     })
 }
 
@@ -71,12 +84,10 @@ struct Counts {
 }
 
 async fn seed(args: &Args, urls: &[CanonicalUrl]) -> Result<Counts, CommandError> {
-    let options = RouterOptions::new(SuffixList::shipped());
-    let router = Router::connect_addresses(args.frontier.clone(), options)
-        .await
-        .map_err(|e| CommandError::of("cannot reach the cluster", e))?;
-    let router = Arc::new(router);
-    set_policy(args, &router).await?;
+    let mut patience = Patience::new();
+    let router = stores::connect(&args.frontier, args.suffix_list.as_deref(), &mut patience);
+    let router = Arc::new(router.await?);
+    set_policy(args, &router, &mut patience).await?;
     let mut counts = Counts::default();
     for urls in urls.chunks(OFFERED_AT_ONCE) {
         let items = urls.iter().map(|url| link(&router, url)).collect();
@@ -104,7 +115,11 @@ async fn seed(args: &Args, urls: &[CanonicalUrl]) -> Result<Counts, CommandError
     Ok(counts)
 }
 
-async fn set_policy(args: &Args, router: &Arc<Router>) -> Result<(), CommandError> {
+async fn set_policy(
+    args: &Args,
+    router: &Arc<Router>,
+    patience: &mut Patience,
+) -> Result<(), CommandError> {
     let ms = |duration: Duration| {
         u64::try_from(duration.as_millis())
             .unwrap_or(u64::MAX)
@@ -118,7 +133,8 @@ async fn set_policy(args: &Args, router: &Arc<Router>) -> Result<(), CommandErro
     };
     let frontier = RoutedFrontier::new(Arc::clone(router));
     for entry in router.shards() {
-        policy::set(&frontier, entry.shard, policy)
+        patience
+            .until(async || policy::set(&frontier, entry.shard, policy).await)
             .await
             .map_err(PolicyError::into_command)?;
     }

@@ -1,10 +1,26 @@
-//! The page stores of a cluster, found through its nodes.
+//! A cluster as the command line reaches it, and its page stores, found through its nodes.
 
 use crate::output::CommandError;
+use crate::patience::Patience;
+use crate::suffixes;
 use client::{Router, RouterOptions};
 use page_service::{ClusterStore, FixedStores};
+use std::path::Path;
 use std::sync::Arc;
-use urlkey::SuffixList;
+
+/// Asks the nodes at these addresses for the shard map; those that do not answer are passed over, and while none does they
+/// are asked again.
+pub async fn connect(
+    addresses: &[String],
+    suffix_list: Option<&Path>,
+    patience: &mut Patience,
+) -> Result<Router, CommandError> {
+    let options = RouterOptions::new(suffixes::read(suffix_list)?);
+    patience
+        .until(async || Router::connect_addresses(addresses.to_vec(), options.clone()).await)
+        .await
+        .map_err(|e| CommandError::of("cannot reach the cluster", e))
+}
 
 /// A cluster as one who reads pages sees it.
 pub struct ClusterPages {
@@ -15,14 +31,15 @@ pub struct ClusterPages {
 }
 
 impl ClusterPages {
-    /// Asks the nodes at these addresses; those that do not answer are passed over.
-    pub async fn connect(addresses: &[String]) -> Result<Self, CommandError> {
-        let options = RouterOptions::new(SuffixList::shipped());
-        let router = Router::connect_addresses(addresses.to_vec(), options)
-            .await
-            .map_err(|e| CommandError::of("cannot reach the cluster", e))?;
-        let nodes = router
-            .nodes()
+    /// Finds the cluster and its stores.
+    pub async fn connect(
+        addresses: &[String],
+        suffix_list: Option<&Path>,
+        patience: &mut Patience,
+    ) -> Result<Self, CommandError> {
+        let router = connect(addresses, suffix_list, patience).await?;
+        let nodes = patience
+            .until(async || router.nodes().await)
             .await
             .map_err(|e| CommandError::of("cannot list the cluster's nodes", e))?;
         let with_store = nodes.nodes.into_iter().filter(|node| node.store_id != 0);

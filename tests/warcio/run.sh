@@ -4,13 +4,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 escapement=$(realpath "$1")
-"$here/../../ops/build/setup.sh" python3 python3-venv
-
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/escapement/warcio
-if ! "$cache/bin/python" -c 'import warcio' 2>/dev/null; then
-  rm -rf "$cache"
-  python3 -m venv "$cache" && "$cache/bin/pip" install --quiet warcio
-fi
+cache=$("$here/setup.sh")
 
 work=$(mktemp -d)
 fakeweb=''

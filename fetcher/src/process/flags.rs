@@ -10,10 +10,16 @@ use super::SettingsError;
 use crate::dns::Override;
 use crate::limits::MAX_CONFIG_FILE_BYTES;
 
-/// Leases URLs from a cluster of frontiers, fetches them, stores pages, reports. Every flag but `--config` is also a key of that
-/// file, with `_` for `-`; a flag or its variable wins over the file.
+/// Leases URLs from a cluster of frontiers, fetches them, stores pages, reports.
+///
+/// Every flag but --config is also a key of that file, with _ for - (--lease-ttl-ms 60000 is lease_ttl_ms = 60000); a flag wins
+/// over its variable, that over the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Parser, Deserialize)]
-#[command(name = "fetcher", version)]
+#[command(
+    name = "fetcher",
+    version,
+    after_help = "ESCAPEMENT_LOG says what is logged to stderr, such as info or fetcher=debug,client=debug [default: warn]."
+)]
 #[serde(deny_unknown_fields, default)]
 pub struct Flags {
     /// TOML file with any of the other settings.
@@ -28,24 +34,24 @@ pub struct Flags {
         env = "ESCAPEMENT_FETCHER_FRONTIER"
     )]
     pub frontier: Vec<String>,
-    /// Stores that each page goes to [default: 2].
+    /// Stores that each page goes to; with fewer stores nothing is leased (a cluster of one needs 1) [default: 2].
     #[arg(long, env = "ESCAPEMENT_FETCHER_COPIES")]
     pub copies: Option<usize>,
     /// Open fetches [default: 200].
     #[arg(long, env = "ESCAPEMENT_FETCHER_OPEN_FETCHES")]
     pub open_fetches: Option<usize>,
     /// How long a lease lasts; a whole fetch and its margin must fit [default: 120000].
-    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_LEASE_TTL")]
-    pub lease_ttl: Option<u64>,
+    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_LEASE_TTL_MS")]
+    pub lease_ttl_ms: Option<u64>,
     /// How long a lease call waits for work [default: 2000].
-    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_POLL_WAIT")]
-    pub poll_wait: Option<u64>,
+    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_POLL_WAIT_MS")]
+    pub poll_wait_ms: Option<u64>,
     /// A whole fetch; not longer than the crawl's own [default: 30000].
-    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_FETCH_TIMEOUT")]
-    pub fetch_timeout: Option<u64>,
+    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_FETCH_TIMEOUT_MS")]
+    pub fetch_timeout_ms: Option<u64>,
     /// How long a stop may take [default: 10000].
-    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_SHUTDOWN")]
-    pub shutdown: Option<u64>,
+    #[arg(long, value_name = "MS", env = "ESCAPEMENT_FETCHER_SHUTDOWN_MS")]
+    pub shutdown_ms: Option<u64>,
     /// Product of the User-Agent; its leading letters are what robots.txt files name [default: Escapement/0.1].
     #[arg(long, env = "ESCAPEMENT_FETCHER_PRODUCT")]
     pub product: Option<String>,
@@ -107,10 +113,10 @@ impl Flags {
             frontier: first(self.frontier, file.frontier),
             copies: self.copies.or(file.copies),
             open_fetches: self.open_fetches.or(file.open_fetches),
-            lease_ttl: self.lease_ttl.or(file.lease_ttl),
-            poll_wait: self.poll_wait.or(file.poll_wait),
-            fetch_timeout: self.fetch_timeout.or(file.fetch_timeout),
-            shutdown: self.shutdown.or(file.shutdown),
+            lease_ttl_ms: self.lease_ttl_ms.or(file.lease_ttl_ms),
+            poll_wait_ms: self.poll_wait_ms.or(file.poll_wait_ms),
+            fetch_timeout_ms: self.fetch_timeout_ms.or(file.fetch_timeout_ms),
+            shutdown_ms: self.shutdown_ms.or(file.shutdown_ms),
             product: self.product.or(file.product),
             contact: self.contact.or(file.contact),
             allow_net: first(self.allow_net, file.allow_net),
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn the_flags_of_the_contract_are_taken() {
         let line = "fetcher --frontier 127.0.0.1:7701,127.0.0.1:7702 --frontier 127.0.0.1:7703 --copies 2 --open-fetches 50 \
-            --lease-ttl 40000 --poll-wait 1000 --fetch-timeout 5000 --product Test/1 --contact me --allow-net 127.0.0.0/8 \
+            --lease-ttl-ms 40000 --poll-wait-ms 1000 --fetch-timeout-ms 5000 --product Test/1 --contact me --allow-net 127.0.0.0/8 \
             --resolve *=127.0.0.1:80 --resolve *.a.example=127.0.0.1:81 --http-listen 127.0.0.1:0 --allow-non-loopback \
             --scope-free";
         let flags = Flags::try_parse_from(line.split_whitespace()).unwrap();
@@ -158,8 +164,8 @@ mod tests {
             (
                 flags.copies,
                 flags.open_fetches,
-                flags.lease_ttl,
-                flags.poll_wait
+                flags.lease_ttl_ms,
+                flags.poll_wait_ms
             ),
             (Some(2), Some(50), Some(40_000), Some(1_000))
         );

@@ -23,7 +23,10 @@ pub(super) async fn serve(listener: TcpListener, sources: Arc<Sources>) {
 
 async fn metrics(State(sources): State<Arc<Sources>>) -> impl IntoResponse {
     (
-        [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
+        [(
+            CONTENT_TYPE,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        )],
         sources.text(),
     )
 }

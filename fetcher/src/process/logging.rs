@@ -6,17 +6,16 @@ use tracing_subscriber::EnvFilter;
 
 /// The variable with the filter.
 const VARIABLE: &str = "ESCAPEMENT_LOG";
-/// Without it.
-const DEFAULT: &str = "warn";
 
-/// Starts logging. A filter that makes no sense is named, and the default holds.
-pub(super) fn start() {
+/// Starts logging to stderr, with colours if it is a terminal. A filter in `ESCAPEMENT_LOG` that makes no sense is named, and
+/// the default holds.
+pub fn log_to_stderr(program: &str, default: &str) {
     let filter = match std::env::var(VARIABLE) {
         Ok(text) => EnvFilter::try_new(&text).unwrap_or_else(|error| {
-            say(&format!("fetcher: {VARIABLE} is {text:?}: {error}"));
-            EnvFilter::new(DEFAULT)
+            say(&format!("{program}: {VARIABLE} is {text:?}: {error}"));
+            EnvFilter::new(default)
         }),
-        Err(_) => EnvFilter::new(DEFAULT),
+        Err(_) => EnvFilter::new(default),
     };
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -29,13 +29,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use flags::Flags;
+pub use logging::log_to_stderr;
 pub use run::{ProcessError, run};
 pub use settings::{Settings, SettingsError};
 
 /// The whole program.
 #[must_use]
 pub fn main() -> ExitCode {
-    logging::start();
+    log_to_stderr("fetcher", "warn");
     match start() {
         Ok(code) => code,
         Err(error) => {

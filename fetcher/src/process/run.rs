@@ -85,6 +85,7 @@ async fn work(
     directory.refresh().await;
     let stores = ClusterStore::new(Arc::clone(&directory) as _, settings.copies);
     let pages = WatchedPages::new(directory, stores.clone());
+    pages.say_if_few();
     let parts = parts(settings, &router, pages);
     let metrics = Arc::clone(&parts.metrics);
     let fetcher = Fetcher::with_session(parts, session)?;

@@ -34,7 +34,7 @@ pub enum SettingsError {
     Copies(usize),
     /// Metrics would be served to others.
     #[error(
-        "{0} is not a loopback address; there is no authentication, so --allow-non-loopback must be given for it"
+        "{0} is not a loopback address and there is no authentication: --allow-non-loopback must be given for it"
     )]
     NotLoopback(SocketAddr),
     /// A setting of the fetcher is out of bounds.
@@ -98,10 +98,10 @@ impl Settings {
 fn fetcher(flags: &Flags) -> FetcherConfig {
     let mut config = FetcherConfig::default();
     let set = |field: &mut u64, value: Option<u64>| *field = value.unwrap_or(*field);
-    set(&mut config.lease_ttl_ms, flags.lease_ttl);
-    set(&mut config.poll_wait_ms, flags.poll_wait);
-    set(&mut config.shutdown_ms, flags.shutdown);
-    set(&mut config.http.fetch_timeout_ms, flags.fetch_timeout);
+    set(&mut config.lease_ttl_ms, flags.lease_ttl_ms);
+    set(&mut config.poll_wait_ms, flags.poll_wait_ms);
+    set(&mut config.shutdown_ms, flags.shutdown_ms);
+    set(&mut config.http.fetch_timeout_ms, flags.fetch_timeout_ms);
     config.open_fetches = flags.open_fetches.unwrap_or(config.open_fetches);
     if let Some(product) = &flags.product {
         config.http.product.clone_from(product);
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn flags_reach_the_fetcher_and_defaults_stay() {
         let settings =
-            of("--frontier a:1 --fetch-timeout 5000 --poll-wait 7 --contact me").unwrap();
+            of("--frontier a:1 --fetch-timeout-ms 5000 --poll-wait-ms 7 --contact me").unwrap();
         assert_eq!(
             (
                 settings.fetcher.http.fetch_timeout_ms,
@@ -167,7 +167,7 @@ mod tests {
         let words = |line: &str| of(line).unwrap_err().to_string();
         assert!(words("").contains("--frontier"));
         assert!(words("--frontier a:1 --copies 0").contains("--copies is 0"));
-        assert!(words("--frontier a:1 --lease-ttl 6000").contains("lease_ttl_ms"));
+        assert!(words("--frontier a:1 --lease-ttl-ms 6000").contains("lease_ttl_ms"));
         assert!(words("--frontier a:1 --suffix-list /nowhere/list").contains("/nowhere/list"));
         // Nothing binds beyond loopback without an explicit flag.
         assert!(words("--frontier a:1 --http-listen 0.0.0.0:0").contains("--allow-non-loopback"));

@@ -2,6 +2,7 @@
 //! answer than a page has copies.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use client::Router;
@@ -52,6 +53,8 @@ pub(super) struct WatchedPages {
     directory: Arc<NodeStores>,
     stores: ClusterStore,
     pages: ClusterPages,
+    /// Whether it was said that there are too few stores.
+    said_few: AtomicBool,
 }
 
 impl WatchedPages {
@@ -61,6 +64,19 @@ impl WatchedPages {
             directory,
             pages: ClusterPages::new(stores.clone()),
             stores,
+            said_few: AtomicBool::new(false),
+        }
+    }
+
+    /// Says once when the cluster has fewer stores than a page has copies: waiting does not mend that.
+    pub(super) fn say_if_few(&self) {
+        let (known, copies) = (self.stores.stores().len(), self.stores.copies());
+        if known < copies && !self.said_few.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                known,
+                copies,
+                "fewer page stores are known than each page has copies: nothing is leased; start nodes with stores, or give --copies {known}"
+            );
         }
     }
 
@@ -86,6 +102,7 @@ impl Pages for WatchedPages {
         let copies = self.stores.copies();
         if self.ready() < copies {
             self.directory.refresh().await;
+            self.say_if_few();
             let states = self.stores.stores();
             let away = states.iter().filter(|store| store.reason.is_some());
             let asked = away.map(|store| self.stores.status(store.store_id));

@@ -5,8 +5,10 @@
 //! | `settings` | flags, environment and configuration file, checked |
 //! | `running` | a node from its listeners to its clean stop |
 //! | `servers` | the gRPC and HTTP servers |
+//! | `logging` | where logs go |
 //! | `test_clocks` | clocks that are wrong on purpose, for drills |
 
+mod logging;
 mod running;
 mod servers;
 mod settings;
@@ -21,13 +23,7 @@ pub use settings::{Settings, SettingsError};
 
 /// The program.
 pub fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("ESCAPEMENT_LOG")
-                .unwrap_or_else(|_| "info,openraft=error".into()),
-        )
-        .init();
+    logging::start();
     let ended = Settings::parse()
         .complete()
         .map_err(ProcessError::from)
@@ -41,7 +37,7 @@ pub fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("frontier-node: {error}");
+            logging::say(&format!("frontier-node: {error}"));
             ExitCode::from(1)
         }
     }

@@ -1,6 +1,6 @@
 //! Flags, environment and configuration file. A flag wins over the environment, that over the file.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -39,51 +39,61 @@ pub enum SettingsError {
 
 /// One node of an Escapement cluster: holds replicas of frontier shards, and pages.
 ///
-/// Every setting but --config may also stand in the file, with underscores.
+/// Every flag but --config is also a key of that file, with _ for - (--http-listen is http_listen); --peer is
+/// peers = ["1=HOST:PORT", ..]. A flag wins over its variable, that over the file.
 #[derive(Clone, Debug, Default, Parser, Deserialize)]
-#[command(name = "frontier-node", version)]
+#[command(
+    name = "frontier-node",
+    version,
+    after_help = "ESCAPEMENT_LOG says what is logged to stderr, such as warn or frontier_node=debug [default: info,openraft=error]."
+)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// A TOML file of settings.
-    #[arg(long, env = "ESCAPEMENT_CONFIG")]
+    #[arg(long, value_name = "FILE", env = "ESCAPEMENT_CONFIG")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
-    /// Number of this node, 1 to 65535.
-    #[arg(long, env = "ESCAPEMENT_NODE")]
+    /// Number of this node, 1 to 65535 [default: 1].
+    #[arg(long, value_name = "NUMBER", env = "ESCAPEMENT_NODE")]
     pub node: Option<u32>,
     /// The node's directory. An empty one founds a cluster, or comes back to one.
-    #[arg(long, env = "ESCAPEMENT_DIR")]
+    #[arg(long, value_name = "DIR", env = "ESCAPEMENT_DIR")]
     pub dir: Option<PathBuf>,
-    /// Where gRPC listens.
-    #[arg(long, env = "ESCAPEMENT_LISTEN")]
+    /// Where gRPC listens [default: 127.0.0.1:7700].
+    #[arg(long, value_name = "IP:PORT", env = "ESCAPEMENT_LISTEN")]
     pub listen: Option<SocketAddr>,
-    /// Where metrics and the status page are.
-    #[arg(long, env = "ESCAPEMENT_HTTP_LISTEN")]
+    /// Where metrics and the status page are [default: 127.0.0.1:7780].
+    #[arg(long, value_name = "IP:PORT", env = "ESCAPEMENT_HTTP_LISTEN")]
     pub http_listen: Option<SocketAddr>,
-    /// A founding node as NUMBER=HOST:PORT; once for each, this one included. None: a cluster of one.
-    #[arg(long = "peer", env = "ESCAPEMENT_PEERS", value_delimiter = ',')]
+    /// A founding node, as others reach it; once for each, this one included. None: a cluster of one.
+    #[arg(
+        long = "peer",
+        value_name = "NUMBER=HOST:PORT",
+        env = "ESCAPEMENT_PEERS",
+        value_delimiter = ','
+    )]
     #[serde(rename = "peers")]
     pub peers: Vec<String>,
-    /// Shards of a new cluster.
+    /// Shards of a new cluster; the same on all nodes, and fixed by founding [default: 1].
     #[arg(long, env = "ESCAPEMENT_SHARDS")]
     pub shards: Option<u64>,
-    /// URLs that the node will remember: sizes its filter, 10 bits each.
+    /// URLs that the node will remember: sizes its filter, 10 bits each [default: 10000000].
     #[arg(long, env = "ESCAPEMENT_EXPECTED_URLS")]
     pub expected_urls: Option<u64>,
     /// Keep no pages.
-    #[arg(long)]
+    #[arg(long, env = "ESCAPEMENT_NO_STORE")]
     pub no_store: bool,
     /// Listen beyond loopback: there is no authentication yet.
-    #[arg(long)]
+    #[arg(long, env = "ESCAPEMENT_ALLOW_NON_LOOPBACK")]
     pub allow_non_loopback: bool,
     /// A suffix list instead of the shipped one. The same on all nodes and fetchers.
-    #[arg(long, env = "ESCAPEMENT_SUFFIX_LIST")]
+    #[arg(long, value_name = "FILE", env = "ESCAPEMENT_SUFFIX_LIST")]
     pub suffix_list: Option<PathBuf>,
-    /// Block cache of the state database, bytes.
-    #[arg(long, env = "ESCAPEMENT_BLOCK_CACHE_SIZE_BYTES")]
+    /// Block cache of the state database, bytes [default: 268435456].
+    #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_BLOCK_CACHE_SIZE_BYTES")]
     pub block_cache_size_bytes: Option<usize>,
-    /// Space to keep free on the device, bytes.
-    #[arg(long, env = "ESCAPEMENT_MIN_FREE_BYTES")]
+    /// Space to keep free on the device, bytes [default: 134217728].
+    #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_MIN_FREE_BYTES")]
     pub min_free_bytes: Option<u64>,
     /// For drills: the wall clock is wrong by so much, ms.
     #[arg(long, allow_negative_numbers = true, hide = true)]
@@ -149,11 +159,14 @@ impl Settings {
                 format!("{node} is not from 1 to {NODE_NUMBER}"),
             ));
         }
-        if !founders.iter().any(|(number, _)| *number == node) {
-            return Err(wrong(
-                "peer",
-                format!("node {node} itself is not among them"),
-            ));
+        match founders.iter().find(|(number, _)| *number == node) {
+            None => {
+                return Err(wrong(
+                    "peer",
+                    format!("node {node} itself is not among them"),
+                ));
+            }
+            Some((_, address)) => self.check_own(node, address)?,
         }
         if let Some(rate) = self.test_clock_rate
             && rate.abs() > 100_000
@@ -161,6 +174,28 @@ impl Settings {
             return Err(wrong(
                 "test_clock_rate",
                 "is beyond 100000 parts per million",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Others are told this address, so it must lead to this machine and not to whichever asks.
+    fn check_own(&self, node: u32, address: &str) -> Result<(), SettingsError> {
+        if !self.allow_non_loopback && !self.listen().ip().is_loopback() {
+            // The listener is refused, by a better name.
+            return Ok(());
+        }
+        let host = match address.rsplit_once(':') {
+            // The port is the listener's, and so is the host.
+            Some((_, "0")) | None => self.listen().ip().to_string(),
+            Some((host, _)) => host.trim_matches(['[', ']']).to_owned(),
+        };
+        if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()) {
+            return Err(wrong(
+                "peer",
+                format!(
+                    "{host} is no address that others reach: name this node with --peer {node}=HOST:PORT"
+                ),
             ));
         }
         Ok(())
@@ -293,5 +328,28 @@ mod tests {
         assert!(words(&["--dir", "x", "--peer", "2=h:1"]).contains("itself"));
         assert!(words(&["--dir", "x", "--peer", "1=h:1", "--peer", "1=h:2"]).contains("twice"));
         assert!(words(&["--dir", "x", "--config", "/nowhere/file"]).contains("/nowhere/file"));
+    }
+
+    #[test]
+    fn an_address_that_nobody_reaches_is_not_told_to_others() {
+        let all = ["--dir", "x", "--allow-non-loopback", "--listen"];
+        let with = |more: &[&str]| parsed(&[&all[..], more].concat());
+        for flags in [
+            &["0.0.0.0:7700"][..],
+            &["[::]:7700"],
+            &["0.0.0.0:0", "--peer", "1=10.0.0.1:0"],
+            &["0.0.0.0:7700", "--peer", "1=0.0.0.0:7700"],
+            &["0.0.0.0:7700", "--peer", "1=[::]:7700"],
+        ] {
+            let why = with(flags).unwrap_err().to_string();
+            assert!(why.contains("--peer 1=HOST:PORT"), "{flags:?}: {why}");
+        }
+        for flags in [
+            &["0.0.0.0:7700", "--peer", "1=10.0.0.1:7700"][..],
+            &["[::]:7700", "--peer", "1=node-1.example:7700"],
+            &["10.0.0.1:7700"],
+        ] {
+            assert!(with(flags).is_ok(), "{flags:?}");
+        }
     }
 }

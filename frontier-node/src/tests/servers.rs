@@ -107,5 +107,5 @@ async fn an_address_beyond_loopback_needs_leave() {
     let words = crate::grpc::check_address(address, false)
         .unwrap_err()
         .to_string();
-    assert!(words.contains("192.0.2.1") && words.contains("allow_non_loopback"));
+    assert!(words.contains("192.0.2.1") && words.contains("--allow-non-loopback must be given"));
 }

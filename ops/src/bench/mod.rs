@@ -1,11 +1,11 @@
-//! `escapement bench`: figures that the design promises, each with a floor measured in the same run.
+//! `escapement bench`: speed, memory and disk, each figure with a floor measured in the same run (docs/BENCHES.md).
 //!
 //! A machine's speed varies twofold from hour to hour, so a figure alone says little; its floor is the least that any
 //! implementation must do, done as directly as possible right after it on the same disk and cores.
 //!
 //! | file | what |
 //! |---|---|
-//! | `n0` | the mission's rate on one machine (`lease_probe` is the latency of leases, `judged` what the web saw) |
+//! | `n0` | the target rate on one machine (`lease_probe` is the latency of leases, `judged` what the web saw) |
 //! | `n1`, `n2` | new URLs taken, known URLs dropped (`offering` is their load), one replica or several |
 //! | `n3` | leases and reports (`pairs` is the load, `open_loop` the latency), one replica or several |
 //! | `n5` | the seen set: bytes on disk, bits in memory |
@@ -79,7 +79,7 @@ pub struct Args {
 /// Which figure.
 #[derive(Debug, clap::Subcommand)]
 enum Bench {
-    /// The mission's own rate on one machine: nodes, fetchers, a fake web.
+    /// The target rate (a billion pages in 30 days) on one machine: nodes, fetchers, a fake web.
     #[command(alias = "N0")]
     N0(n0::Args),
     /// New URLs accepted a second over gRPC.

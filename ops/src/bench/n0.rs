@@ -1,4 +1,4 @@
-//! N0: the mission's own rate on one machine, with everything that belongs to it.
+//! N0: the target rate (a billion pages in 30 days) on one machine, with everything that belongs to it.
 
 use super::bare_loop;
 use super::cluster::{BenchCluster, Shape};

@@ -184,9 +184,10 @@ impl NodeMetrics {
         like.map(|(_, value)| value).sum()
     }
 
-    /// A figure of the node.
+    /// A figure or a counter of the node.
     pub fn node(&self, what: &str) -> f64 {
         self.get(&format!("escapement_node{{what=\"{what}\"}}"))
+            + self.get(&format!("escapement_node_events_total{{what=\"{what}\"}}"))
     }
 
     fn parse(text: &str) -> Self {
@@ -200,7 +201,7 @@ impl NodeMetrics {
 
     /// A counter of the replicated log.
     pub fn log(&self, what: &str) -> f64 {
-        self.get(&format!("escapement_log{{what=\"{what}\"}}"))
+        self.get(&format!("escapement_log_total{{what=\"{what}\"}}"))
     }
 
     /// Looks at the filter of known URLs that ended like that.

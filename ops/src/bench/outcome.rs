@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One bench's outcome.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    /// Its name in the design.
+    /// Its name, as in docs/BENCHES.md.
     pub bench: &'static str,
     /// What the figure counts.
     pub what: &'static str,
@@ -22,7 +22,7 @@ pub struct Outcome {
     pub floor_is: &'static str,
     /// Figure by floor.
     pub ratio: f64,
-    /// What the design wants.
+    /// What is wanted of it.
     pub reach: &'static str,
     /// How long the figure was measured.
     pub seconds: f64,
@@ -39,7 +39,7 @@ pub struct Outcome {
 /// The part of an outcome that is known before a run.
 #[derive(Debug, Clone, Copy)]
 pub struct About {
-    /// Its name in the design.
+    /// Its name, as in docs/BENCHES.md.
     pub bench: &'static str,
     /// What the figure counts.
     pub what: &'static str,
@@ -47,7 +47,7 @@ pub struct About {
     pub unit: &'static str,
     /// What the floor does.
     pub floor_is: &'static str,
-    /// What the design wants.
+    /// What is wanted of it.
     pub reach: &'static str,
 }
 

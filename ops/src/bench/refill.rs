@@ -259,11 +259,11 @@ fn counters(before: &[NodeMetrics; 2], after: &[NodeMetrics; 3]) -> Value {
     json!({
         "sender_snapshots_begun": grown(0, "snapshots_sent"),
         "sender_snapshots_installed": grown(0, "snapshots_installed"),
-        "sender_rows_in_memory_peak_bytes": after[0].log("snapshot_out_peak_bytes"),
+        "sender_rows_in_memory_peak_bytes": after[0].node("snapshot_out_peak_bytes"),
         "live_follower_snapshots_begun": grown(1, "snapshots_sent"),
         "live_follower_snapshots_installed": grown(1, "snapshots_installed"),
         "receiver_snapshots_installed": after[2].log("snapshots_installed"),
-        "receiver_rows_in_memory_peak_bytes": after[2].log("snapshot_in_peak_bytes"),
+        "receiver_rows_in_memory_peak_bytes": after[2].node("snapshot_in_peak_bytes"),
     })
 }
 

@@ -32,8 +32,8 @@ impl FetcherSpec {
             .args(["--frontier", &self.frontier.join(",")])
             .args(["--copies", &self.copies.to_string()])
             .args(["--open-fetches", &self.open_fetches.to_string()])
-            .args(["--lease-ttl", &ms(self.lease_ttl)])
-            .args(["--fetch-timeout", &ms(self.fetch_timeout)])
+            .args(["--lease-ttl-ms", &ms(self.lease_ttl)])
+            .args(["--fetch-timeout-ms", &ms(self.fetch_timeout)])
             .args(["--allow-net", "127.0.0.0/8"])
             .args(["--resolve", &format!("*={}", self.web)])
             .args(["--http-listen", &http.to_string()])
@@ -60,8 +60,8 @@ mod tests {
         let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
         for pair in [
             ["--frontier", "127.0.0.1:1,127.0.0.1:2"],
-            ["--lease-ttl", "10000"],
-            ["--fetch-timeout", "4000"],
+            ["--lease-ttl-ms", "10000"],
+            ["--fetch-timeout-ms", "4000"],
             ["--resolve", "*=127.0.0.1:80"],
         ] {
             assert!(

@@ -22,6 +22,9 @@ pub enum ScopeName {
 
 /// Arguments of `crawl`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 the run came to its end or was stopped in order, 1 failed, 2 the command line is wrong."
+)]
 pub struct Args {
     /// URLs to start from.
     pub urls: Vec<String>,

@@ -97,8 +97,6 @@ fn stored(shards: &[pb::ShardStatusResponse]) -> u64 {
 
 /// What the directory is bound to, with this run's seeds added.
 fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
-    raftlog::make_durable_dir(&args.out)
-        .map_err(|e| CommandError::io(format!("cannot make {}", args.out.display()), e))?;
     let stored = Settings::read(&args.out)?;
     let is_new = stored.is_none();
     let mut settings = stored.unwrap_or_else(|| Settings {
@@ -116,6 +114,9 @@ fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
             "no seeds: give URLs or --seeds FILE".to_owned(),
         ));
     }
+    // Not before: a run without seeds leaves nothing behind.
+    raftlog::make_durable_dir(&args.out)
+        .map_err(|e| CommandError::io(format!("cannot make {}", args.out.display()), e))?;
     if !is_new && settings.shards != args.shards && args.shards != 1 {
         output::note(format_args!(
             "escapement: the directory has {} shards; --shards {} is ignored",

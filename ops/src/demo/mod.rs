@@ -28,6 +28,9 @@ const SHARDS: u32 = 4;
 
 /// Arguments of `demo`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 every promise held, 1 failed, 2 a promise broke or the command line is wrong."
+)]
 pub struct Args {
     /// Hosts of the fake web.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(4..=10_000))]

@@ -7,6 +7,10 @@ use std::time::Duration;
 
 /// Arguments of `drill`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit code: 0 every promise held, 1 failed, 2 a promise broke or the command line is wrong, 3 refused: \
+        this machine or user cannot do it (partition and disk-full need root)."
+)]
 pub struct Args {
     #[command(subcommand)]
     pub drill: Name,

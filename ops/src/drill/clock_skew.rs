@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Wall offset in ms and rate in parts per million, by node. Within a day, so that no robots file goes stale by it; rates as
-/// far off as the design allows for.
+/// far off as the rules of shard time (docs/PROTOCOL.md) allow for.
 const CLOCKS: [(u32, i64, i64); 3] = [
     (1, -6 * 3_600_000, 500),
     (2, 0, 0),

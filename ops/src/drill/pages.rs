@@ -3,6 +3,7 @@
 use super::limits::{PAGE_READS, SHOWN};
 use crate::cluster::Listed;
 use crate::output::{self, CommandError};
+use crate::patience::Patience;
 use crate::stores::ClusterPages;
 use futures::StreamExt;
 use page_store::Digest;
@@ -26,7 +27,7 @@ struct Wanted<'a> {
 
 /// Reads each payload once.
 pub async fn read_all(addresses: &[String], listed: &[Listed]) -> Result<PagesRead, CommandError> {
-    let cluster = ClusterPages::connect(addresses).await?;
+    let cluster = ClusterPages::connect(addresses, None, &mut Patience::new()).await?;
     let here: BTreeSet<u32> = cluster.stores.stores().iter().map(|s| s.store_id).collect();
     let mut found = PagesRead::default();
     let (there, gone): (Vec<_>, Vec<_>) = wanted(listed)?

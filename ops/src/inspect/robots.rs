@@ -15,13 +15,13 @@ pub struct Args {
     #[arg(long)]
     stdin: bool,
     /// A robots.txt file to check `--url` against.
-    #[arg(long, requires = "url")]
+    #[arg(long, requires = "url", required_unless_present = "stdin")]
     file: Option<PathBuf>,
     /// Product token of the crawler.
     #[arg(long, default_value = "Escapement")]
     agent: String,
     /// URL to check (may be repeated).
-    #[arg(long)]
+    #[arg(long, requires = "file")]
     url: Vec<String>,
 }
 

@@ -13,6 +13,7 @@ use urlkey::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// URLs to look at.
+    #[arg(required_unless_present = "stdin")]
     urls: Vec<String>,
     /// Read URLs from stdin, one a line.
     #[arg(long)]
@@ -82,14 +83,7 @@ impl Inspector {
         };
         let canonicalizer =
             Canonicalizer::new(options).map_err(|e| CommandError::of("canonical options", e))?;
-        let suffixes = match &args.suffix_list {
-            None => SuffixList::shipped(),
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|e| CommandError::io(format!("cannot read {}", path.display()), e))?;
-                Arc::new(SuffixList::parse(&text).map_err(|e| CommandError::of("suffix list", e))?)
-            }
-        };
+        let suffixes = crate::suffixes::read(args.suffix_list.as_deref())?;
         let key = <[u8; 16]>::try_from(hex::decode(&args.key).unwrap_or_default())
             .map_err(|_| CommandError::Message("--key takes 32 hex digits".to_owned()))?;
         Ok(Self {

@@ -54,8 +54,8 @@ pub struct Args {
     /// Bytes of a queued URL's rows.
     #[arg(long, default_value_t = 100)]
     pub queued_url_size_bytes: u64,
-    /// Copies of a page.
-    #[arg(long, default_value_t = 1)]
+    /// Stores that each page goes to, as `--copies` of the fetchers.
+    #[arg(long, default_value_t = 2)]
     pub page_copies: u64,
     /// Print one JSON object.
     #[arg(long)]

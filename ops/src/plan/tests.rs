@@ -40,7 +40,7 @@ fn defaults_give_the_sizing_figures() {
         ("link checks", "24000 /s"),
         ("of them new", "2400 /s"),
         ("a billion queued URLs", "300 GB"),
-        ("pages kept", "100 TB a month"),
+        ("pages kept", "200 TB a month"),
     ] {
         assert_eq!(value_of(&figures, name), expected, "{name}");
     }

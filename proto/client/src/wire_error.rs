@@ -109,7 +109,11 @@ fn read_detail(status: &Status) -> Option<CallError> {
 fn bare(status: &Status) -> CallError {
     let reason = format!("{}: {}", status.code().description(), status.message());
     match status.code() {
-        // Not so what is not served: a node that is still joining serves the handshake alone, and others may answer.
+        // Such a node serves the handshake alone; another one may answer, and so will it later.
+        Code::Unimplemented => CallError::Unavailable {
+            reason: "the node is still joining its cluster".to_owned(),
+            retry_after_ms: 0,
+        },
         Code::InvalidArgument => CallError::Invalid { index: 0, reason },
         // What tonic answers to a message over its size limit.
         Code::OutOfRange => CallError::OverLimit {
@@ -161,7 +165,9 @@ mod tests {
     fn a_status_without_detail_is_read_by_its_code() {
         assert!(CallError::from(Status::unavailable("x")).is_retryable());
         assert!(CallError::from(Status::unknown("x")).is_retryable());
-        assert!(CallError::from(Status::unimplemented("")).is_retryable());
+        let joining = CallError::from(Status::unimplemented(""));
+        assert!(joining.is_retryable());
+        assert!(joining.to_string().contains("still joining its cluster"));
         assert!(matches!(
             CallError::from(Status::invalid_argument("x")),
             CallError::Invalid { .. }

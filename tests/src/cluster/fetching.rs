@@ -31,9 +31,9 @@ pub fn fetcher_command(nodes: &[String], web: SocketAddr) -> Command {
     let mut command = Command::new(fetcher());
     command
         .args(["--frontier", &nodes.join(","), "--copies", "2"])
-        .args(["--open-fetches", "16", "--poll-wait", "500"])
-        .args(["--lease-ttl", &LEASE_TTL_MS.to_string()])
-        .args(["--fetch-timeout", &FETCH_TIMEOUT_MS.to_string()])
+        .args(["--open-fetches", "16", "--poll-wait-ms", "500"])
+        .args(["--lease-ttl-ms", &LEASE_TTL_MS.to_string()])
+        .args(["--fetch-timeout-ms", &FETCH_TIMEOUT_MS.to_string()])
         .args(["--allow-net", "127.0.0.0/8", "--scope-free"])
         .args(["--resolve", &format!("*={web}")])
         .args(["--http-listen", "127.0.0.1:0"]);

@@ -8,8 +8,9 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `quorum_lost`, `refusals` | tests |
+//! | `quorum_lost`, `refusals`, `early_callers` | tests |
 
+mod early_callers;
 mod fetching;
 mod judge;
 mod nodes;

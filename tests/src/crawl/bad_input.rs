@@ -26,6 +26,29 @@ fn urls_that_make_no_sense_are_named_and_the_rest_goes_on() {
         errors.contains("no seeds") && !output.status.success(),
         "{errors}"
     );
+    assert!(!out.exists(), "a run without seeds leaves nothing behind");
+}
+
+#[test]
+fn what_has_nothing_to_do_says_how_it_is_used() {
+    for args in [
+        &["inspect", "url"][..],
+        &["inspect", "robots"],
+        &["inspect", "robots", "--url", "http://a.example/"],
+        &["get", "--frontier", "127.0.0.1:1"],
+    ] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains("Usage:"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_fake_web_stays_on_loopback_unless_it_is_allowed() {
+    let output = run(&["fakeweb", "--listen", "0.0.0.0:0"]);
+    assert_eq!(output.status.code(), Some(1));
+    let why = stderr(&output);
+    assert!(why.contains("--allow-non-loopback must be given"), "{why}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The model's clocks: policies with their defaults, the delay, when a host is ready. Written from the design, recomputed always.
+//! The model's clocks: policies with their defaults, the delay, when a host is ready. Written from docs/PROTOCOL.md, recomputed always.
 
 use super::state::{Good, Host, Model, Phase, Robots, Url, WaitingErrand, Where};
 use crate::command::{lease::LeaseKind, set_policy::CrawlPolicy};

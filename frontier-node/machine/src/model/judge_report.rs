@@ -27,7 +27,7 @@ enum Sign {
     Failed,
     /// Nothing.
     Neutral,
-    /// Either of the above two: the design leaves it open.
+    /// Either of the above two: docs/PROTOCOL.md leaves it open.
     Open,
 }
 

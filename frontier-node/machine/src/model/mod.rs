@@ -1,8 +1,8 @@
 //! The machine judged by a plain reference model, by scripts a person can read, and by its own harness put to the test.
 //!
 //! - `world`: a few hosts, URLs and crawls, so that collisions are frequent.
-//! - `state`, `clock`: the model: lists and linear scans, everything recomputed from the design's rules.
-//! - `judge` and `judge_*`: what an entry may have answered and changed. Where the design leaves a choice (which of two equal
+//! - `state`, `clock`: the model: lists and linear scans, everything recomputed from the rules of docs/PROTOCOL.md.
+//! - `judge` and `judge_*`: what an entry may have answered and changed. Where the rules leave a choice (which of two equal
 //!   hosts, jitter, the date of a visit) the model checks the bounds and takes over what the machine chose.
 //! - `compare`: the model against all rows.
 //! - `store`: rows in memory that count reads.
