@@ -16,15 +16,30 @@ pub(super) async fn audit(world: Arc<World>) {
     while !world.is_seeded.load(Ordering::Relaxed) {
         world.sleep((500, 500)).await;
     }
-    for shard in 1..=world.plan.shards {
-        while !is_drained(&world, shard).await {
-            world.sleep((500, 500)).await;
+    // A page of one shard may yet bring a link for another, so all must be found drained twice with nothing new between.
+    let mut drained_with = None;
+    loop {
+        let accepted = world.oracle.all_accepted().len();
+        if !are_all_drained(&world).await {
+            drained_with = None;
+        } else if drained_with.replace(accepted) == Some(accepted) {
+            break;
         }
+        world.sleep((500, 500)).await;
     }
     for url in world.oracle.all_accepted() {
         look_up(&world, &url).await;
     }
     world.is_over.store(true, Ordering::Relaxed);
+}
+
+async fn are_all_drained(world: &World) -> bool {
+    for shard in 1..=world.plan.shards {
+        if !is_drained(world, shard).await {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether a shard's leader has nothing queued, leased or to deliver.

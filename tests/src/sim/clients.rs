@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
@@ -11,7 +12,9 @@ use super::plan::{CRAWL, FORGOTTEN_CRAWL, NODES, Plan};
 use super::world::{World, link, partition};
 
 /// URLs that a client which offers and forgets keeps at a time.
-const WATCHED_URLS: usize = 5;
+const WATCHED_URLS: usize = 12;
+/// How long it waits for an answer, ms: a leader that is cut off from the others is asked again before it knows.
+const PATIENCE_MS: (u64, u64) = (100, 500);
 
 type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
 
@@ -91,6 +94,8 @@ enum Known {
 struct Watched {
     url: String,
     known: Known,
+    /// The node that forgot it last.
+    forgotten_by: Option<u64>,
 }
 
 /// Offers URLs, forgets them, offers them again: after a forgetting that was answered a URL is new, after an offer that
@@ -101,54 +106,69 @@ pub(super) async fn forget_and_repeat(world: Arc<World>, client: u64) {
     let mut kept: Vec<Watched> = Vec::new();
     let mut just_forgotten = None;
     loop {
-        world.sleep((10, 200)).await;
+        world.sleep((10, 100)).await;
         if kept.len() < WATCHED_URLS {
             made += 1;
             let host = Plan::host(100 + made % 4);
             kept.push(Watched {
                 url: format!("http://{host}/forgotten{client}-{made}"),
                 known: Known::Out,
+                forgotten_by: None,
             });
         }
         let any = world.draw(|rng| rng.below(kept.len() as u64)) as usize;
         let place = just_forgotten.take().unwrap_or(any);
-        let Watched { url, known } = &kept[place];
-        let next = match known {
-            Known::In if world.draw(|rng| rng.chance(500)) => forget(&world, url).await,
-            _ => offer_again(&world, url, *known).await,
+        let watched = &kept[place];
+        let patience = Duration::from_millis(world.draw(|rng| rng.between(PATIENCE_MS)));
+        let forgets = watched.known == Known::In && world.draw(|rng| rng.chance(500));
+        let call = async {
+            if forgets {
+                forget(&world, watched).await
+            } else {
+                offer_again(&world, watched).await
+            }
         };
-        if next == Some(Known::Out) && world.draw(|rng| rng.chance(700)) {
+        let answered = tokio::time::timeout(patience, call).await;
+        let Some(next) = answered.unwrap_or(None) else {
+            kept.swap_remove(place);
+            continue;
+        };
+        if next.known == Known::Out && world.draw(|rng| rng.chance(700)) {
             just_forgotten = Some(place);
         }
-        match next {
-            Some(known) => kept[place].known = known,
-            None => drop(kept.swap_remove(place)),
-        }
+        kept[place] = next;
     }
 }
 
-/// One call that comes at most once, to any node until one leads: an answer, or none that is sure.
-async fn once<A>(world: &World, send: impl Fn(Arc<dyn Frontier>) -> Sent<A>) -> Option<A> {
+/// One call that comes at most once, to any node until one leads: an answer and whose it is, or none that is sure. One
+/// node may be asked after the others: if it leads, they do so in vain.
+async fn once<A>(
+    world: &World,
+    last: Option<u64>,
+    send: impl Fn(Arc<dyn Frontier>) -> Sent<A>,
+) -> Option<(A, u64)> {
     let first = world.any_node();
-    for place in 0..NODES * 4 {
-        let node = (first + place) % NODES + 1;
+    let mut order: Vec<u64> = (0..NODES).map(|n| (first + n) % NODES + 1).collect();
+    order.sort_by_key(|node| last == Some(*node));
+    for node in order.into_iter().cycle().take(4 * NODES as usize) {
         let mut there = world.node(node);
         there.may_repeat = false;
         match send(Arc::new(there)).await {
-            Ok(answer) => return Some(answer),
-            Err(CallError::NotLeader { .. }) => world.sleep((5, 150)).await,
+            Ok(answer) => return Some((answer, node)),
+            Err(CallError::NotLeader { .. }) => world.sleep((5, 60)).await,
             Err(_) => return None,
         }
     }
     None
 }
 
-async fn offer_again(world: &World, url: &str, known: Known) -> Option<Known> {
+async fn offer_again(world: &World, watched: &Watched) -> Option<Watched> {
+    let (url, known) = (&watched.url, watched.known);
     let request = pb::DiscoverRequest {
         shard: world.owner(url),
         items: vec![link(FORGOTTEN_CRAWL, url)],
     };
-    let response = once(world, |there| {
+    let (response, node) = once(world, watched.forgotten_by, |there| {
         let request = request.clone();
         Box::pin(async move { there.discover(request).await })
     })
@@ -156,7 +176,7 @@ async fn offer_again(world: &World, url: &str, known: Known) -> Option<Known> {
     let code = response.results[0].code();
     world
         .trace
-        .event(format!("{url} is {code:?}, was {known:?}"));
+        .event(format!("{url} is {code:?} at {node}, was {known:?}"));
     let expected = match known {
         Known::Out => pb::discover_result::Code::New,
         Known::In => pb::discover_result::Code::Known,
@@ -167,34 +187,44 @@ async fn offer_again(world: &World, url: &str, known: Known) -> Option<Known> {
     }
     if code != expected {
         world.trace.violation(format!(
-            "{url} was {known:?} by what was answered before, and is now called {code:?}"
+            "{url} was {known:?} by what was answered before, and is now called {code:?} at {node}"
         ));
     }
-    Some(Known::In)
+    Some(Watched {
+        url: url.clone(),
+        known: Known::In,
+        forgotten_by: None,
+    })
 }
 
-async fn forget(world: &World, url: &str) -> Option<Known> {
+async fn forget(world: &World, watched: &Watched) -> Option<Watched> {
+    let url = &watched.url;
     let request = pb::RemoveRequest {
         shard: world.owner(url),
-        target: Some(pb::remove_request::Target::Url(url.to_owned())),
+        target: Some(pb::remove_request::Target::Url(url.clone())),
         crawl: FORGOTTEN_CRAWL,
         partition: partition(url),
         forget: true,
         cursor: Default::default(),
     };
-    let response = once(world, |there| {
+    let (response, node) = once(world, None, |there| {
         let request = request.clone();
         Box::pin(async move { there.remove(request).await })
     })
     .await?;
-    world
-        .trace
-        .event(format!("{url} is forgotten: {}", response.removed));
+    world.trace.event(format!(
+        "{url} is forgotten at {node}: {}",
+        response.removed
+    ));
     if response.removed != 1 {
         world.trace.violation(format!(
             "{url} was accepted, and its removal removed {}",
             response.removed
         ));
     }
-    Some(Known::Out)
+    Some(Watched {
+        url: url.clone(),
+        known: Known::Out,
+        forgotten_by: Some(node),
+    })
 }

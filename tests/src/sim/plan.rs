@@ -37,6 +37,8 @@ pub(super) struct Plan {
     pub(super) late_answer_permille: u64,
     /// Leases that a fetcher uses in their last moment.
     pub(super) last_moment_permille: u64,
+    /// Heartbeat, shortest and longest election timeout: of the plan, so that seeds outlive a change of the defaults.
+    pub(super) raft_ms: (u64, u64, u64),
     /// How long a sync takes when nothing is wrong.
     pub(super) sync_ms: (u64, u64),
     /// Clock rates of the nodes, in parts per million off.
@@ -70,8 +72,9 @@ impl Plan {
             node_ppm: (0..NODES).map(|_| ppm(&mut rng)).collect(),
             log_keep_entries: *rng.pick(&[0, 5, 20, 200]),
             flush_interval_ms: *rng.pick(&[500, 2_000, 10_000]),
-            late_answer_permille: *rng.pick(&[0, 0, 30, 150]),
-            last_moment_permille: *rng.pick(&[40, 40, 400]),
+            late_answer_permille: *rng.pick(&[0, 0, 30, 200]),
+            last_moment_permille: *rng.pick(&[40, 400]),
+            raft_ms: *rng.pick(&[(150, 500, 1_000), (240, 500, 800)]),
             sync_ms: *rng.pick(&[(1, 4), (1, 4), (4, 40)]),
         }
     }

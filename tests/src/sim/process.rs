@@ -9,7 +9,7 @@ use client::Peer;
 use frontier_node::cluster::{AddressBook, NodeEntry};
 use frontier_node::{FrontierNode, NodeOptions};
 use raftlog::testing::{copy_after_power_loss, flush_unnoticed};
-use raftlog::{EngineOptions, Threads};
+use raftlog::{EngineOptions, RaftTiming, Threads};
 use tokio::runtime::{Builder, RngSeed, Runtime};
 use urlkey::{FingerprintKey, SuffixList};
 
@@ -173,7 +173,13 @@ impl Process {
             has_store: true,
         };
         let monotonic = Arc::clone(&clocks);
+        let (heartbeat_ms, election_min_ms, election_max_ms) = plan.raft_ms;
         let engine = EngineOptions {
+            timing: RaftTiming {
+                heartbeat_ms,
+                election_min_ms,
+                election_max_ms,
+            },
             flush_size_bytes: 64 * 1024,
             flush_interval_ms: plan.flush_interval_ms,
             log_keep_entries: plan.log_keep_entries,
