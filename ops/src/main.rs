@@ -37,6 +37,10 @@ mod suffixes;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// Most of what is allocated is small and short-lived, on one thread and freed on another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     fetcher::process::log_to_stderr("escapement", "warn,openraft=error");
     let cli = cli::Cli::parse();

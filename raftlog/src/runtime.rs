@@ -11,10 +11,11 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use openraft::impls::TokioRuntime;
-use openraft::{AsyncRuntime, OptionalSend};
+use openraft::{AsyncRuntime, Instant, OptionalSend};
 use rand::Rng;
 use rand::rngs::ThreadRng;
 
@@ -60,6 +61,26 @@ impl rand::TryRng for LogRng {
     }
 }
 
+/// The moments at which sleeping groups wake lie so far apart.
+const WAKE_GRID: Duration = Duration::from_millis(20);
+
+/// The deadline, put off to the next moment of a grid: groups that wait for their ticks wake together, and a node of many idle
+/// groups wakes as often as one of a few. What is nearer than a step of the grid stays where it is, and so does everything in
+/// a simulation, whose clocks have no common start.
+fn together(deadline: Moment) -> Moment {
+    static START: LazyLock<Moment> = LazyLock::new(Moment::now);
+    let start = *START;
+    if SEEDED.get().is_some() || deadline < Moment::now() + WAKE_GRID {
+        return deadline;
+    }
+    let step_nanos = WAKE_GRID.as_nanos();
+    let more_nanos = step_nanos - (deadline - start).as_nanos() % step_nanos;
+    deadline + Duration::from_nanos(u64::try_from(more_nanos).unwrap_or(0))
+}
+
+/// A moment of the runtime's monotonic clock.
+type Moment = <TokioRuntime as AsyncRuntime>::Instant;
+
 /// Tokio, with [`LogRng`].
 #[derive(Debug)]
 pub(crate) struct LogRuntime(TokioRuntime);
@@ -91,7 +112,7 @@ impl AsyncRuntime for LogRuntime {
     }
 
     fn sleep_until(deadline: Self::Instant) -> Self::Sleep {
-        TokioRuntime::sleep_until(deadline)
+        TokioRuntime::sleep_until(together(deadline))
     }
 
     fn timeout<R, F: Future<Output = R> + OptionalSend>(
@@ -139,6 +160,26 @@ impl AsyncRuntime for LogRuntime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn far_deadlines_fall_together_and_near_ones_stay() {
+        let now = Moment::now();
+        let near = now + WAKE_GRID / 2;
+        assert_eq!(together(near), near);
+        let far: Vec<_> = (2_000..2_100u64)
+            .map(|ms| now + Duration::from_millis(ms))
+            .collect();
+        let woken: std::collections::BTreeSet<_> = far.iter().map(|at| together(*at)).collect();
+        assert!(woken.len() <= 6, "{}", woken.len());
+        assert!(
+            far.iter()
+                .all(|at| together(*at) >= *at && together(*at) - *at <= WAKE_GRID)
+        );
+        seed_randomness(Some(1));
+        let kept = far.iter().all(|at| together(*at) == *at);
+        seed_randomness(None);
+        assert!(kept);
+    }
 
     #[test]
     fn a_seed_fixes_the_numbers_of_its_thread() {
