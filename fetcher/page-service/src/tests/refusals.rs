@@ -103,7 +103,7 @@ async fn deflated_bytes_that_are_not_the_payload_are_refused() {
     assert!(matches!(refused, Err(StoreCallError::Invalid { .. })));
     assert_eq!(served.store.stats().records, 0);
     // In pieces of any size it is the same.
-    let pieces = whole.chunks(7).map(|piece| Bytes::copy_from_slice(piece));
+    let pieces = whole.chunks(7).map(Bytes::copy_from_slice);
     let pieces = pieces.map(Part::Deflated).collect();
     raw_parts(served, fine, pieces).await.unwrap();
     assert_eq!(served.store.stats().payloads, 1);
