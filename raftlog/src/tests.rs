@@ -14,6 +14,7 @@ mod power_cut;
 mod process_kill;
 mod purge;
 mod rejoin;
+mod replaced_tail;
 mod restart;
 mod rows_on_disk;
 mod slow_followers;

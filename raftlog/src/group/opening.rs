@@ -110,7 +110,12 @@ async fn load(
         ApplyError::Machine(error) => GroupError::Machine { group_id, error },
         other => storage(other.to_string()),
     })?;
-    Ok((instance, log.map_err(|error| storage(error.to_string()))?))
+    let log = log.map_err(|error| storage(error.to_string()))?;
+    let applied = instance.applied.lock().log_id;
+    log.drop_replaced(applied)
+        .await
+        .map_err(|error| storage(error.to_string()))?;
+    Ok((instance, log))
 }
 
 async fn start(

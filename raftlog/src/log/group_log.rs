@@ -183,6 +183,33 @@ impl GroupLog {
             .push(self.group_id, self.generation, op, Done::Nobody);
     }
 
+    /// Drops a log whose tail was replaced by entries that the rows hold. A power cut leaves such a log: an entry is applied
+    /// once a quorum has it, and the rows may be durable before this replica's own log is; a snapshot likewise. Every entry
+    /// up to `applied` is in the rows, and what follows in this log is of an older term and was never committed. openraft
+    /// purges a log that is merely shorter by itself, and takes one with such a tail for corrupted.
+    pub(crate) async fn drop_replaced(&self, applied: Option<LogId>) -> io::Result<()> {
+        let last = self.memory.lock().last;
+        let (Some(applied), Some(last)) = (applied, last) else {
+            return Ok(());
+        };
+        if last >= applied || last.index < applied.index {
+            return Ok(());
+        }
+        tracing::warn!(
+            group_id = self.group_id,
+            %last,
+            %applied,
+            "the log's tail was replaced by what is applied, and is dropped"
+        );
+        let kept = applied
+            .index
+            .checked_sub(1)
+            .map(|index| LogId { index, ..applied });
+        self.truncate_after(kept).await?;
+        self.purge(applied);
+        Ok(())
+    }
+
     async fn end_of(&self, index: Option<u64>) -> io::Result<u64> {
         let Some(index) = index else { return Ok(0) };
         if let Some(entry) = self.memory.lock().tail.get(index) {
