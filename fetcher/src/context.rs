@@ -5,10 +5,11 @@ use std::sync::Arc;
 use client::Frontier;
 use rustls::pki_types::CertificateDer;
 
+use crate::addresses::AddressError;
 use crate::budget::BodyBudget;
 use crate::config::FetcherConfig;
 use crate::dns::Dns;
-use crate::http::{BodyCaps, BuildError, HttpClient};
+use crate::http::{BodyCaps, BuildError, FetchError, HttpClient, Opened, Request};
 use crate::links::{KnownLinks, Links};
 use crate::metrics::Metrics;
 use crate::pages::Pages;
@@ -78,5 +79,14 @@ impl Context {
             decoded_bytes: http.max_decoded_bytes,
             oversize: http.oversize,
         }
+    }
+
+    /// Opens a request; counts those that the rule for addresses forbids.
+    pub(crate) async fn open(&self, request: Request<'_>) -> Result<Opened, FetchError> {
+        let opened = self.http.open(request).await;
+        if let Err(FetchError::Address(AddressError::Private | AddressError::Mixed)) = opened {
+            self.metrics.addresses_refused.increment();
+        }
+        opened
     }
 }

@@ -76,7 +76,7 @@ pub(crate) async fn page(
         caps: ctx.page_caps(),
         trace,
     };
-    match ctx.http.open(request).await {
+    match ctx.open(request).await {
         Ok(opened) => page.answer(opened, is_conditional, trace).await,
         Err(FetchError::OutOfTime) => {
             ctx.metrics.out_of_time.increment();

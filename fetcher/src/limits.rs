@@ -119,8 +119,8 @@ pub const DEFAULT_COPIES: usize = 2;
 pub const MAX_COPIES: usize = page_service::limits::COPIES;
 /// Bytes of a file that a process reads its settings from; a suffix list is the longest of them.
 pub const MAX_CONFIG_FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// Between two tries to find a cluster, ms.
-pub const CONNECT_PAUSE_MS: u64 = 500;
+/// First and longest pause between two tries to find a cluster, ms.
+pub const CONNECT_PAUSE_MS: (u64, u64) = (500, 5_000);
 /// How long the links of one page are offered, ms; then they travel with the report.
 pub const LINKS_DEADLINE_MS: u64 = 15_000;
 /// How often a process reads the shard map although nothing says that it is behind, ms.

@@ -89,6 +89,8 @@ counters! {
     refused,
     /// Names that do not exist.
     dns_not_found,
+    /// Requests not made because an address of the host is private or special.
+    addresses_refused,
     /// Put back for no fault of the host.
     requeued,
     /// Robots files fetched, by whatever end.

@@ -50,7 +50,6 @@ pub(crate) async fn ask(
         oversize: Oversize::Truncate,
     };
     let opened = ctx
-        .http
         .open(Request {
             url,
             headers,

@@ -35,9 +35,17 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(ms as u64))
 }
 
+/// The same; zero is refused.
+pub fn parse_positive(text: &str) -> Result<Duration, String> {
+    match parse(text)? {
+        Duration::ZERO => Err("must be more than 0".to_owned()),
+        duration => Ok(duration),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, parse_positive};
     use std::time::Duration;
 
     #[test]
@@ -64,5 +72,11 @@ mod tests {
             let error = parse(text).err().unwrap_or_default();
             assert!(error.contains(word), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn zero_is_a_duration_but_not_a_positive_one() {
+        assert_eq!(parse("0s"), Ok(Duration::ZERO));
+        assert!(parse_positive("0ms").is_err() && parse_positive("1ms").is_ok());
     }
 }

@@ -118,7 +118,8 @@ impl Embedded {
                 {
                     output::note(format_args!(
                         "escapement: seed {} refused: {}",
-                        link.url, result.reason
+                        output::quoted(&link.url),
+                        result.reason
                     ));
                 }
             }

@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long)]
     allow_non_loopback: bool,
     /// Number of hosts.
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_parser = crate::numbers::positive::<u32>)]
     hosts: u32,
     /// Seed of everything that exists.
     #[arg(long, default_value_t = 1)]
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long)]
     plain: bool,
     /// Threads that serve.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = crate::numbers::positive::<usize>)]
     threads: usize,
 }
 

@@ -118,8 +118,12 @@ fn none(digest: &Digest) -> CommandError {
 
 fn canonical(text: &str) -> Result<String, CommandError> {
     let url = Canonicalizer::default().canonicalize(text);
-    url.map(Into::into)
-        .map_err(|e| CommandError::Message(format!("{text:?} is neither a digest nor a URL: {e}")))
+    url.map(Into::into).map_err(|e| {
+        CommandError::Message(format!(
+            "{} is neither a digest nor a URL: {e}",
+            output::quoted(text)
+        ))
+    })
 }
 
 fn digest_of(url: &str, record: Option<&UrlRecord>) -> Result<Digest, CommandError> {

@@ -9,11 +9,14 @@
 //! | `fakeweb` | serves the fake web of `tests/fakeweb` |
 //! | `demo`, `drill`, `bench` | clusters of real processes: shown, broken, measured; `cluster` starts and asks them |
 //! | `stores`, `patience`, `policy` | a running cluster: found, waited for, told a crawl's policy |
-//! | `suffixes`, `duration`, `output`, `signals`, `limits` | arguments, output, signals and limits of all of them |
+//! | `copies` | how many copies every page of a cluster has left |
+//! | `leftovers` | what killed runs left behind |
+//! | `suffixes`, `duration`, `numbers`, `output`, `signals`, `limits` | arguments, output, signals and limits of all of them |
 
 mod bench;
 mod cli;
 mod cluster;
+mod copies;
 mod crawl;
 mod demo;
 mod drill;
@@ -22,7 +25,9 @@ mod embedded;
 mod fakeweb;
 mod get;
 mod inspect;
+mod leftovers;
 mod limits;
+mod numbers;
 mod output;
 mod patience;
 mod plan;
@@ -42,7 +47,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    fetcher::process::log_to_stderr("escapement", "warn,openraft=error");
+    program::end_with_parent("escapement");
+    program::log_to_stderr("escapement", "warn,openraft=error");
     let cli = cli::Cli::parse();
     match cli.run() {
         Ok(code) => code,

@@ -50,13 +50,16 @@ pub struct Args {
 /// Runs `seed`.
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let seeds = gather_seeds(&args.urls, args.seeds.as_deref())?;
-    for (text, reason) in &seeds.refused {
-        output::note(format_args!("escapement: seed {text} refused: {reason}"));
+    for refused in &seeds.refused {
+        output::note(format_args!("escapement: {refused}"));
     }
-    if seeds.urls.is_empty() {
-        return Err(CommandError::Message(
-            "no seeds: give URLs or --seeds FILE".to_owned(),
-        ));
+    match (seeds.urls.is_empty(), seeds.refused.is_empty()) {
+        (true, true) => return Err(seeds.none()),
+        (true, false) => {
+            output::note(format_args!("escapement: {}", seeds.none()));
+            return Ok(ExitCode::from(EXIT_REFUSED));
+        }
+        _ => {}
     }
     let urls: Vec<CanonicalUrl> = seeds.urls.into_iter().collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -106,7 +109,7 @@ async fn seed(args: &Args, urls: &[CanonicalUrl]) -> Result<Counts, CommandError
                 Code::Known => counts.known += 1,
                 _ => {
                     counts.refused += 1;
-                    let reason = &result.reason;
+                    let (url, reason) = (output::quoted(url.as_str()), &result.reason);
                     output::note(format_args!("escapement: seed {url} refused: {reason}"));
                 }
             }

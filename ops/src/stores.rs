@@ -25,7 +25,7 @@ pub async fn connect(
 /// A cluster as one who reads pages sees it.
 pub struct ClusterPages {
     /// Finds URLs.
-    pub router: Router,
+    pub router: Arc<Router>,
     /// Finds pages.
     pub stores: ClusterStore,
 }
@@ -50,6 +50,7 @@ impl ClusterPages {
         );
         // Nothing is put, so the number of copies does not matter.
         let stores = ClusterStore::new(Arc::new(stores), 1);
+        let router = Arc::new(router);
         Ok(Self { router, stores })
     }
 }

@@ -9,16 +9,16 @@
 //! |---|---|
 //! | `flags.rs`, `settings.rs` | what may be set: flags, environment, file; and what comes of it |
 //! | `run.rs` | from settings to the exit code |
-//! | `cluster.rs` | finding the frontiers |
+//! | `cluster.rs`, `complaint.rs` | finding the frontiers; trouble that lasts is told once |
 //! | `stores.rs` | the page stores of the cluster's nodes |
 //! | `http.rs`, `exposition.rs` | the metrics endpoint and its text |
-//! | `signals.rs`, `logging.rs` | the wish to stop; where logs go |
+//! | `signals.rs` | the wish to stop |
 
 mod cluster;
+mod complaint;
 mod exposition;
 mod flags;
 mod http;
-mod logging;
 mod run;
 mod settings;
 mod signals;
@@ -29,19 +29,19 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use flags::Flags;
-pub use logging::log_to_stderr;
 pub use run::{ProcessError, run};
 pub use settings::{Settings, SettingsError};
 
 /// The whole program.
 #[must_use]
 pub fn main() -> ExitCode {
-    log_to_stderr("fetcher", "warn");
+    program::end_with_parent("fetcher");
+    program::log_to_stderr("fetcher", "warn");
     match start() {
         Ok(code) => code,
         Err(error) => {
             // Not a log line: whoever started it by hand may have a filter that shows none.
-            logging::say(&format!("fetcher: {error}"));
+            program::say(format_args!("fetcher: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -5,10 +5,8 @@
 //! | `settings` | flags, environment and configuration file, checked |
 //! | `running` | a node from its listeners to its clean stop |
 //! | `servers` | the gRPC and HTTP servers |
-//! | `logging` | where logs go |
 //! | `test_clocks` | clocks that are wrong on purpose, for drills |
 
-mod logging;
 mod running;
 mod servers;
 mod settings;
@@ -23,7 +21,8 @@ pub use settings::{Settings, SettingsError};
 
 /// The program.
 pub fn main() -> ExitCode {
-    logging::start();
+    program::end_with_parent("frontier-node");
+    program::log_to_stderr("frontier-node", "info,openraft=error");
     let ended = Settings::parse()
         .complete()
         .map_err(ProcessError::from)
@@ -37,7 +36,7 @@ pub fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            logging::say(&format!("frontier-node: {error}"));
+            program::say(format_args!("frontier-node: {error}"));
             ExitCode::from(1)
         }
     }

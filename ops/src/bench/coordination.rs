@@ -32,22 +32,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
     /// Numbers of shards; each is a crawl of its own.
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8])]
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8], value_parser = crate::numbers::positive::<u64>)]
     pub shards: Vec<u64>,
     /// Nodes, each with a replica of every shard and a page store.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=7))]
     pub replicas: u32,
     /// Fetchers.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u32>)]
     pub fetchers: u32,
     /// Open fetches of each.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = crate::numbers::positive::<u32>)]
     pub open: u32,
     /// Hosts of the fake web.
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_parser = crate::numbers::positive::<u32>)]
     pub hosts: u32,
     /// Pages of a host.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = crate::numbers::positive::<u32>)]
     pub pages_per_host: u32,
     /// Links of a page, about.
     #[arg(long, default_value_t = 62)]
@@ -56,10 +56,10 @@ pub struct Args {
     #[arg(long, default_value_t = 10_000)]
     pub body_size_bytes: u32,
     /// Least time between two contacts of a host, ms.
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 500, value_parser = crate::numbers::positive::<u64>)]
     pub delay_ms: u64,
     /// Longest time of one crawl, s; what was not fetched by then is not counted.
-    #[arg(long, default_value_t = 120)]
+    #[arg(long, default_value_t = 120, value_parser = crate::numbers::positive::<u64>)]
     pub seconds: u64,
 }
 

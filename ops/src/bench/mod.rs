@@ -56,11 +56,11 @@ mod target;
 mod urls;
 mod web;
 
+use crate::leftovers;
 use crate::output::CommandError;
 use outcome::Outcome;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tempfile::TempDir;
 
 /// Arguments of `bench`.
 #[derive(Debug, clap::Args)]
@@ -115,9 +115,13 @@ enum Bench {
 /// Runs one bench and prints its outcome.
 pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let base = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let dir = TempDir::with_prefix_in("escapement-bench-", &base).map_err(|e| {
-        CommandError::io(format!("cannot make a directory in {}", base.display()), e)
-    })?;
+    leftovers::sweep_directories(&base);
+    let dir = tempfile::Builder::new()
+        .prefix(&format!("{}-", leftovers::directory_name()))
+        .tempdir_in(&base)
+        .map_err(|e| {
+            CommandError::io(format!("cannot make a directory in {}", base.display()), e)
+        })?;
     let outcome = match &args.bench {
         Bench::N0(args) => on_runtime(n0::run(args, dir.path()))?,
         Bench::N1(args) => on_runtime(n1::run(args, dir.path()))?,
@@ -195,6 +199,32 @@ mod tests {
             assert!(parse(&[name, "--json"]).json && parse(&["--json", name]).json);
         }
         assert!(Cli::try_parse_from(["bench", "n4"]).is_err());
+    }
+
+    #[test]
+    fn a_load_or_a_time_of_nothing_is_refused() {
+        for line in [
+            "n0 --minutes 0",
+            "n0 --rate nan",
+            "n1 --writers 0",
+            "n2 --seconds 0",
+            "n2 --known-percent 101",
+            "n3 --open-loop-seconds 0",
+            "n5 --threads 0",
+            "n6 --hosts 10,0",
+            "n7 --open 0",
+            "n8 --rounds 0",
+            "n10 --seconds 0",
+            "refill --urls 0",
+            "coordination --shards 0",
+        ] {
+            let words = std::iter::once("bench").chain(line.split(' '));
+            let refused = Cli::try_parse_from(words).unwrap_err().to_string();
+            assert!(refused.contains("invalid value"), "{line}: {refused}");
+        }
+        // Where it means something it stays.
+        parse(&["n0", "--hosts", "0", "--warm-up-seconds", "0"]);
+        parse(&["refill", "--writers-meanwhile", "0"]);
     }
 
     #[test]

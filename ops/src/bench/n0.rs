@@ -44,11 +44,11 @@ const SLICES: u32 = 10;
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
     /// Measured time, minutes.
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = 10.0, value_parser = crate::numbers::positive_finite)]
     pub minutes: f64,
     /// Pages a second that should be reached. The crawl is not held back: politeness alone bounds it, by the number of
     /// hosts.
-    #[arg(long, default_value_t = 386.0)]
+    #[arg(long, default_value_t = 386.0, value_parser = crate::numbers::positive_finite)]
     pub rate: f64,
     /// Time before the measured one, s.
     #[arg(long, default_value_t = 20)]
@@ -66,16 +66,16 @@ pub struct Args {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=7))]
     pub replicas: u32,
     /// Shards.
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
     /// Fetchers.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u32>)]
     pub fetchers: u32,
     /// Open fetches of each fetcher.
-    #[arg(long, default_value_t = 300)]
+    #[arg(long, default_value_t = 300, value_parser = crate::numbers::positive::<u32>)]
     pub open: u32,
     /// Measured time of the floor, s.
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = crate::numbers::positive::<u64>)]
     pub floor_seconds: u64,
 }
 

@@ -40,22 +40,22 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_REPLICAS))]
     pub replicas: u32,
     /// Measured time, s.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = crate::numbers::positive::<u64>)]
     pub seconds: u64,
     /// Writers at once, each with one batch under way.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = crate::numbers::positive::<usize>)]
     pub writers: usize,
     /// URLs of a batch, at most 1024.
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 256, value_parser = crate::numbers::positive::<usize>)]
     pub batch: usize,
     /// Shards of the node.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
     /// URLs the node's filter is sized for.
-    #[arg(long, default_value_t = 10_000_000)]
+    #[arg(long, default_value_t = 10_000_000, value_parser = crate::numbers::positive::<u64>)]
     pub expected_urls: u64,
     /// URLs of the floor.
-    #[arg(long, default_value_t = 600_000)]
+    #[arg(long, default_value_t = 600_000, value_parser = crate::numbers::positive::<u64>)]
     pub floor_urls: u64,
     #[command(flatten)]
     #[serde(flatten)]

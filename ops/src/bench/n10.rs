@@ -21,7 +21,7 @@ const ABOUT: About = About {
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
     /// Shards, and so replicas of each node.
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 64, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
     /// Nodes.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=7))]
@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, default_value_t = 15)]
     pub settle_seconds: u64,
     /// Measured time, s; that of the floor too.
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 30, value_parser = crate::numbers::positive::<u64>)]
     pub seconds: u64,
 }
 
@@ -47,7 +47,7 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
     let cpu = || pids.iter().map(|pid| cpu_seconds_of(*pid));
     let metrics_before = cluster.metrics().await?;
     let (before, started) = (cpu().collect::<Vec<f64>>(), Instant::now());
-    tokio::time::sleep(Duration::from_secs(args.seconds.max(1))).await;
+    tokio::time::sleep(Duration::from_secs(args.seconds)).await;
     let seconds = started.elapsed().as_secs_f64();
     let used: Vec<f64> = cpu().zip(&before).map(|(now, then)| now - then).collect();
     let metrics = cluster.metrics().await?;
@@ -61,7 +61,7 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
     let floor = idle_floor::run(
         batches / nodes / seconds,
         beats / batches.max(1.0),
-        Duration::from_secs(args.seconds.max(1)),
+        Duration::from_secs(args.seconds),
     )
     .await?;
     let log = |what: &str| metrics.log(what) - metrics_before.log(what);

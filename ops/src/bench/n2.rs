@@ -41,28 +41,28 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_REPLICAS))]
     pub replicas: u32,
     /// Measured time, s.
-    #[arg(long, default_value_t = 15)]
+    #[arg(long, default_value_t = 15, value_parser = crate::numbers::positive::<u64>)]
     pub seconds: u64,
     /// Writers at once, each with one batch under way.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = crate::numbers::positive::<usize>)]
     pub writers: usize,
     /// URLs of a batch, at most 1024.
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 256, value_parser = crate::numbers::positive::<usize>)]
     pub batch: usize,
     /// Known URLs of a hundred.
-    #[arg(long, default_value_t = 95)]
+    #[arg(long, default_value_t = 95, value_parser = clap::value_parser!(u64).range(0..=100))]
     pub known_percent: u64,
     /// URLs known before.
-    #[arg(long, default_value_t = 500_000)]
+    #[arg(long, default_value_t = 500_000, value_parser = crate::numbers::positive::<u64>)]
     pub known_urls: u64,
     /// Shards of the node.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
     /// URLs the node's filter is sized for.
-    #[arg(long, default_value_t = 10_000_000)]
+    #[arg(long, default_value_t = 10_000_000, value_parser = crate::numbers::positive::<u64>)]
     pub expected_urls: u64,
     /// Calls of the floor.
-    #[arg(long, default_value_t = 8_000)]
+    #[arg(long, default_value_t = 8_000, value_parser = crate::numbers::positive::<u64>)]
     pub floor_calls: u64,
     #[command(flatten)]
     #[serde(flatten)]

@@ -39,34 +39,34 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MOST_REPLICAS))]
     pub replicas: u32,
     /// Hosts, all with robots allowed, ready at once, one millisecond between contacts: politeness is not what is measured.
-    #[arg(long, default_value_t = 250_000)]
+    #[arg(long, default_value_t = 250_000, value_parser = crate::numbers::positive::<u32>)]
     pub hosts: u32,
     /// Hosts of a site.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u32>)]
     pub hosts_per_site: u32,
     /// URLs queued on each host.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u32>)]
     pub urls_per_host: u32,
     /// Measured time of the saturated phase, s.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = crate::numbers::positive::<u64>)]
     pub seconds: u64,
     /// Fetchers' sessions at once in that phase.
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = crate::numbers::positive::<u64>)]
     pub sessions: u64,
     /// Leases of a call in that phase, at most 256.
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = crate::numbers::positive::<u32>)]
     pub batch: u32,
     /// Pairs a second of the open loop, one lease a call.
-    #[arg(long, default_value_t = 2_000)]
+    #[arg(long, default_value_t = 2_000, value_parser = crate::numbers::positive::<u64>)]
     pub rate: u64,
     /// Time of the open loop, s.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = crate::numbers::positive::<u64>)]
     pub open_loop_seconds: u64,
     /// Shards of the node.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
     /// Pairs of the floor.
-    #[arg(long, default_value_t = 150_000)]
+    #[arg(long, default_value_t = 150_000, value_parser = crate::numbers::positive::<u64>)]
     pub floor_pairs: u64,
 }
 

@@ -30,16 +30,16 @@ const KEYS_A_BATCH: u64 = 16_384;
 pub struct Args {
     /// URLs in the set. They are loaded as rows of the state database, not through the log: in order of arrival, that is
     /// of no order, as a crawl would write them.
-    #[arg(long, default_value_t = 10_000_000)]
+    #[arg(long, default_value_t = 10_000_000, value_parser = crate::numbers::positive::<u64>)]
     pub urls: u64,
     /// Sites they are spread over evenly.
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = 100_000, value_parser = crate::numbers::positive::<u64>)]
     pub sites: u64,
     /// Threads that load them.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<usize>)]
     pub threads: usize,
     /// New URLs offered afterwards.
-    #[arg(long, default_value_t = 200_000)]
+    #[arg(long, default_value_t = 200_000, value_parser = crate::numbers::positive::<u64>)]
     pub probes: u64,
 }
 

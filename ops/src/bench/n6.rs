@@ -23,19 +23,19 @@ const ABOUT: About = About {
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
     /// Numbers of hosts at which a lease's cost is taken; memory is that of the largest.
-    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000])]
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000], value_parser = crate::numbers::positive::<u32>)]
     pub hosts: Vec<u32>,
     /// Hosts of a site.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u32>)]
     pub hosts_per_site: u32,
     /// URLs queued on each host.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = crate::numbers::positive::<u32>)]
     pub urls_per_host: u32,
     /// Pairs of which the cost is taken, at most half of the hosts.
-    #[arg(long, default_value_t = 50_000)]
+    #[arg(long, default_value_t = 50_000, value_parser = crate::numbers::positive::<u32>)]
     pub pairs: u32,
     /// Leases of a call.
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = crate::numbers::positive::<u32>)]
     pub batch: u32,
 }
 

@@ -33,25 +33,25 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000])]
     pub body_size_bytes: Vec<u32>,
     /// Measured time of each run, s, after two of warming up; less when the pages run out.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 12, value_parser = crate::numbers::positive::<u64>)]
     pub seconds: u64,
     /// Measured time of each floor, s.
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 6, value_parser = crate::numbers::positive::<u64>)]
     pub floor_seconds: u64,
     /// Open fetches.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = crate::numbers::positive::<usize>)]
     pub open: usize,
     /// Hosts of the fake web, one millisecond between contacts: politeness is not what is measured.
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 400, value_parser = crate::numbers::positive::<u32>)]
     pub hosts: u32,
     /// Mean pages of a host.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = crate::numbers::positive::<u32>)]
     pub pages_per_host: u32,
     /// Links of a page, about.
     #[arg(long, default_value_t = 62)]
     pub links: u32,
     /// Shards of the node.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
 }
 

@@ -32,16 +32,16 @@ const LEASE_WITHIN: Duration = Duration::from_secs(300);
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
     /// URLs that the node knows, offered over gRPC before.
-    #[arg(long, default_value_t = 10_000_000)]
+    #[arg(long, default_value_t = 10_000_000, value_parser = crate::numbers::positive::<u64>)]
     pub urls: u64,
     /// Shards of the node.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::numbers::positive::<u64>)]
     pub shards: u64,
     /// Writers that offer them.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = crate::numbers::positive::<usize>)]
     pub writers: usize,
     /// Kills and starts; the median counts.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 3, value_parser = crate::numbers::positive::<usize>)]
     pub rounds: usize,
     #[command(flatten)]
     #[serde(flatten)]

@@ -1,7 +1,7 @@
 //! A real node in this process, with its servers on loopback, and clients of them.
 
 use super::urls::CRAWL;
-use crate::output::CommandError;
+use crate::output::{self, CommandError};
 use crate::policy::{self, PolicyError};
 use client::{Frontier, GrpcFrontier, Router};
 use frontier_node::{FrontierNode, NodeOptions};
@@ -44,12 +44,12 @@ impl BenchNode {
         let (for_grpc, for_http) = (Arc::clone(&node), Arc::clone(&node));
         let serve_grpc = async move {
             if let Err(error) = for_grpc.serve_grpc(grpc, false).await {
-                eprintln!("escapement: {error}");
+                output::note(format_args!("escapement: {error}"));
             }
         };
         let serve_http = async move {
             if let Err(error) = for_http.serve_http(http, false).await {
-                eprintln!("escapement: {error}");
+                output::note(format_args!("escapement: {error}"));
             }
         };
         let servers = vec![tokio::spawn(serve_grpc), tokio::spawn(serve_http)];

@@ -31,10 +31,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, clap::Args, serde::Serialize)]
 pub struct Args {
     /// URLs of the shard.
-    #[arg(long, default_value_t = 5_000_000)]
+    #[arg(long, default_value_t = 5_000_000, value_parser = crate::numbers::positive::<u64>)]
     pub urls: u64,
     /// Writers that offer them before.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = crate::numbers::positive::<usize>)]
     pub writers: usize,
     /// Writers that go on meanwhile.
     #[arg(long, default_value_t = 2)]
@@ -44,10 +44,10 @@ pub struct Args {
     #[serde(rename = "break")]
     pub break_once: bool,
     /// With `--break`: after how many bytes of the stream.
-    #[arg(long, default_value_t = 16 << 20)]
+    #[arg(long, default_value_t = 16 << 20, value_parser = crate::numbers::positive::<u64>)]
     pub break_after_bytes: u64,
     /// What each side may need beyond what it held before, MiB.
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 256, value_parser = crate::numbers::positive::<u64>)]
     pub bound_mib: u64,
     #[command(flatten)]
     #[serde(flatten)]

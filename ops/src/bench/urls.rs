@@ -12,10 +12,10 @@ pub const CRAWL: u32 = 1;
 #[derive(Debug, Clone, Copy, clap::Args, serde::Serialize)]
 pub struct Spread {
     /// Hosts.
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 20_000, value_parser = crate::numbers::positive::<u32>)]
     pub hosts: u32,
     /// Sites (registrable domains), each with an equal share of the hosts.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = crate::numbers::positive::<u32>)]
     pub sites: u32,
     /// Unevenness: a URL's host is number hosts x u^(1 + skew) for an even u; 0 = even.
     #[arg(long, default_value_t = 1.0)]

@@ -1,10 +1,11 @@
 //! Every URL of a cluster with its record, read from one replica a shard.
 
-use super::Control;
 use super::limits::LISTED_URLS;
+use super::{Control, NodeClient, all_statuses};
 use crate::output::CommandError;
 use client::Frontier;
 use proto::frontier_v1 as pb;
+use std::collections::BTreeMap;
 
 /// A URL as a replica lists it.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,35 +18,63 @@ pub struct Listed {
     pub record: pb::UrlRecord,
 }
 
+/// The URLs of one shard, slice by slice.
+pub struct Listing<'a> {
+    node: &'a NodeClient,
+    shard: u64,
+    cursor: prost::bytes::Bytes,
+    is_over: bool,
+}
+
+/// Lists a shard from the replica that has applied most, of those that answer.
+pub async fn of_shard(
+    nodes: &BTreeMap<u32, NodeClient>,
+    shard: u64,
+) -> Result<Listing<'_>, CommandError> {
+    let statuses = all_statuses(nodes, shard).await;
+    let best = statuses.into_iter().max_by_key(|(_, s)| s.applied_index);
+    let node = best
+        .and_then(|(node, _)| nodes.get(&node))
+        .ok_or_else(|| CommandError::Message(format!("no node tells the URLs of shard {shard}")))?;
+    Ok(Listing {
+        node,
+        shard,
+        cursor: prost::bytes::Bytes::new(),
+        is_over: false,
+    })
+}
+
+impl Listing<'_> {
+    /// The next slice; nothing at the end.
+    pub async fn next(&mut self) -> Result<Option<Vec<pb::ListedUrl>>, CommandError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let request = pb::ListUrlsRequest {
+            shard: self.shard,
+            cursor: self.cursor.clone(),
+        };
+        let slice = self.node.list_urls(request).await.map_err(|e| {
+            CommandError::of(&format!("cannot list the URLs of shard {}", self.shard), e)
+        })?;
+        self.cursor = slice.cursor;
+        self.is_over = self.cursor.is_empty();
+        Ok(Some(slice.urls))
+    }
+}
+
 impl Control {
     /// All URLs of all shards. Each shard is read from the replica that has applied most, so the crawl should be idle.
     pub async fn list_urls(&self) -> Result<Vec<Listed>, CommandError> {
         let mut urls = Vec::new();
         for shard in self.shards() {
-            let statuses = self.all_statuses(*shard).await;
-            let best = statuses.into_iter().max_by_key(|(_, s)| s.applied_index);
-            let node = best.and_then(|(node, _)| self.nodes().get(&node));
-            let node = node.ok_or_else(|| {
-                CommandError::Message(format!("no node tells the URLs of shard {shard}"))
-            })?;
-            let mut cursor = prost::bytes::Bytes::new();
-            loop {
-                let request = pb::ListUrlsRequest {
-                    shard: *shard,
-                    cursor,
-                };
-                let slice = node.list_urls(request).await.map_err(|e| {
-                    CommandError::of(&format!("cannot list the URLs of shard {shard}"), e)
-                })?;
-                urls.extend(slice.urls.into_iter().filter_map(listed));
+            let mut listing = of_shard(self.nodes(), *shard).await?;
+            while let Some(slice) = listing.next().await? {
+                urls.extend(slice.into_iter().filter_map(listed));
                 if urls.len() > LISTED_URLS {
                     return Err(CommandError::Message(format!(
                         "more than {LISTED_URLS} URLs: too many to judge"
                     )));
-                }
-                cursor = slice.cursor;
-                if cursor.is_empty() {
-                    break;
                 }
             }
         }

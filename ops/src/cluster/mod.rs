@@ -19,7 +19,7 @@ mod control;
 mod fetcher;
 mod idle;
 mod limits;
-mod listing;
+pub mod listing;
 mod node;
 mod process;
 mod programs;

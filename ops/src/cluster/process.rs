@@ -1,4 +1,5 @@
-//! One child process: its ready line, its log, its signals. Known by its pid alone; ended when dropped.
+//! One child process: its ready line, its log, its signals. Known by its pid alone; ended when dropped, and by the kernel when
+//! this process is killed.
 
 use super::limits::{LOOK_EVERY, READY_WITHIN, SHOWN_LOG_BYTES, SHOWN_LOG_LINES, STOP_WITHIN};
 use super::ready::Ready;
@@ -21,7 +22,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it; its stderr is appended to `log`.
+    /// Starts it; its stderr is appended to `log`. Only on a thread that lives as long as this process.
     pub fn start(name: &str, mut command: Command, log: &Path) -> Result<Self, CommandError> {
         let failed = |e| CommandError::io(format!("cannot start {name}"), e);
         let errors = File::options()
@@ -29,6 +30,7 @@ impl Process {
             .append(true)
             .open(log)
             .map_err(failed)?;
+        program::ends_with_this(&mut command);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -5,7 +5,7 @@ use super::end::{self, End};
 use super::progress::Progress;
 use super::seeds::{self, Seeds};
 use super::settings::{CRAWL, Settings};
-use super::summary::Summary;
+use super::summary::{PRIVATE_ADDRESS, Summary};
 use crate::embedded::Embedded;
 use crate::output::{self, CommandError};
 use crate::signals;
@@ -21,8 +21,8 @@ use urlkey::{CanonicalUrl, Canonicalizer};
 
 /// How often the end is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Characters of a refused seed that are shown.
-const SHOWN_CHARS: usize = 200;
+/// What a node of a cluster keeps in its directory.
+const NODE_FILE: &str = "node.toml";
 /// How long a stop may take.
 const STOP_WITHIN: Duration = Duration::from_secs(40);
 
@@ -40,11 +40,8 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
 async fn crawl(args: &Args) -> Result<ExitCode, CommandError> {
     let started = Instant::now();
     let seeds = seeds::gather(&args.urls, args.seeds.as_deref())?;
-    for (text, why) in &seeds.refused {
-        output::note(format_args!(
-            "escapement: seed {:?} refused: {why}",
-            shown(text)
-        ));
+    for refused in &seeds.refused {
+        output::note(format_args!("escapement: {refused}"));
     }
     config(args)
         .check()
@@ -84,6 +81,7 @@ async fn crawl_with(
     let mut summary = Summary::of(&shards, &embedded.pages.stats(), end, started.elapsed());
     summary.refuse("seed", seeds.refused.len() as u64);
     summary.refuse("links_over_limit", metrics.links_dropped.get());
+    summary.refuse(PRIVATE_ADDRESS, metrics.addresses_refused.get());
     Ok(summary)
 }
 
@@ -98,6 +96,12 @@ fn stored(shards: &[pb::ShardStatusResponse]) -> u64 {
 /// What the directory is bound to, with this run's seeds added.
 fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
     let stored = Settings::read(&args.out)?;
+    if stored.is_none() && args.out.join(NODE_FILE).exists() {
+        return Err(CommandError::Message(format!(
+            "{} is the directory of a frontier-node ({NODE_FILE}): a crawl needs one of its own",
+            args.out.display()
+        )));
+    }
     let is_new = stored.is_none();
     let mut settings = stored.unwrap_or_else(|| Settings {
         version: Settings::VERSION,
@@ -110,9 +114,7 @@ fn settle(args: &Args, seeds: &Seeds) -> Result<Settings, CommandError> {
         .seeds
         .extend(seeds.urls.iter().map(|url| url.as_str().to_owned()));
     if settings.seeds.is_empty() {
-        return Err(CommandError::Message(
-            "no seeds: give URLs or --seeds FILE".to_owned(),
-        ));
+        return Err(seeds.none());
     }
     // Not before: a run without seeds leaves nothing behind.
     raftlog::make_durable_dir(&args.out)
@@ -141,11 +143,6 @@ fn policy(args: &Args) -> pb::CrawlPolicy {
         max_attempts: args.attempts,
         ..pb::CrawlPolicy::default()
     }
-}
-
-/// As much of a seed as a line can hold.
-fn shown(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS).collect()
 }
 
 fn links(seeds: &Seeds) -> Vec<pb::Link> {

@@ -40,6 +40,9 @@ pub struct Summary {
     pub seconds: f64,
 }
 
+/// Reason of requests, for pages and robots files, that the rule for addresses forbade.
+pub const PRIVATE_ADDRESS: &str = "private_address";
+
 /// Counters that are errors of attempts.
 const ERRORS: &[(&str, &str)] = &[
     ("pages_http_error", "http_error"),
@@ -125,9 +128,14 @@ impl Summary {
                 parts.join(", ")
             }
         };
+        let advice = if self.refused.contains_key(PRIVATE_ADDRESS) {
+            " (private and special addresses are contacted only if --allow-net CIDR names them)"
+        } else {
+            ""
+        };
         format!(
             "{} pages from {} hosts in {:.1} s ({}): {} payloads of {} bytes kept, {} duplicates, {} redirects\n\
-             errors: {}\nrefused: {}\n{} URLs accepted, {} wait, {} leased; conservation {}",
+             errors: {}\nrefused: {}{advice}\n{} URLs accepted, {} wait, {} leased; conservation {}",
             self.pages,
             self.hosts,
             self.seconds,

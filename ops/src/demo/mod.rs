@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     kills: u32,
     /// Least time between two contacts of a host.
-    #[arg(long, default_value = "1s", value_parser = duration::parse)]
+    #[arg(long, default_value = "1s", value_parser = duration::parse_positive)]
     delay: Duration,
     /// Keep directories, logs and the arrival log here.
     #[arg(long)]

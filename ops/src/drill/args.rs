@@ -58,7 +58,7 @@ pub struct Common {
     #[arg(long, default_value_t = super::limits::HOSTS, value_parser = clap::value_parser!(u32).range(4..=10_000))]
     pub hosts: u32,
     /// Least time between two contacts of a host.
-    #[arg(long, default_value = "1s", value_parser = duration::parse)]
+    #[arg(long, default_value = "1s", value_parser = duration::parse_positive)]
     pub delay: Duration,
     /// Shards of the cluster.
     #[arg(long, default_value_t = super::limits::SHARDS, value_parser = clap::value_parser!(u32).range(1..=64))]

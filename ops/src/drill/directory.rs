@@ -1,5 +1,6 @@
 //! Where a drill's processes write.
 
+use crate::leftovers;
 use crate::output::CommandError;
 use std::path::{Path, PathBuf};
 
@@ -10,12 +11,15 @@ pub struct WorkingDirectory {
 }
 
 impl WorkingDirectory {
-    /// The given one, kept; else one of this process, removed with this value.
+    /// The given one, kept; else one of this process, removed with this value. What killed runs left is removed first.
     pub fn new(given: Option<&Path>) -> Result<Self, CommandError> {
-        let path = given.map_or_else(
-            || std::env::temp_dir().join(format!("escapement-{}", std::process::id())),
-            Path::to_owned,
-        );
+        let base = std::env::temp_dir();
+        leftovers::sweep_directories(&base);
+        let path = given.map_or_else(|| base.join(leftovers::directory_name()), Path::to_owned);
+        if given.is_none() {
+            // Of a process that had our id: what it left is not ours.
+            let _ = std::fs::remove_dir_all(&path);
+        }
         std::fs::create_dir_all(&path)
             .map_err(|e| CommandError::io(format!("cannot make {}", path.display()), e))?;
         Ok(Self {
@@ -33,7 +37,7 @@ impl WorkingDirectory {
 impl Drop for WorkingDirectory {
     fn drop(&mut self) {
         if !self.keep {
-            // Nothing depends on its removal; a leftover is seen in the temporary folder.
+            // Nothing depends on its removal; the next run tries again.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

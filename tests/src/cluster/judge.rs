@@ -61,7 +61,12 @@ pub async fn judge_web(
             requeued += count("pages_requeue") + count("outbox_full");
         }
     }
-    let of_pages: u64 = repeats.values().map(|count| u64::from(*count)).sum();
+    // The leases that expired and were not of these were of robots files.
+    let of_pages: u64 = urls
+        .iter()
+        .filter_map(|url| url.record.as_ref())
+        .map(|record| u64::from(record.lost_leases))
+        .sum();
     let options = CheckOptions {
         min_delay_ms: MIN_DELAY_MS,
         allowed_repeats: repeats,

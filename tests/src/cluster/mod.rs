@@ -8,17 +8,20 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `quorum_lost`, `refusals`, `early_callers` | tests |
+//! | `quorum_lost`, `refusals`, `early_callers`, `lost_copies`, `killed_parent`, `unheard` | tests |
 
 mod early_callers;
 mod fetching;
 mod judge;
+mod killed_parent;
+mod lost_copies;
 mod nodes;
 mod offering;
 mod process;
 mod quorum_lost;
 mod refusals;
 mod talk;
+mod unheard;
 
 pub use fetching::{FETCH_TIMEOUT_MS, MIN_DELAY_MS, fetcher_command, web};
 pub use judge::{judge_pages, judge_urls, judge_web};

@@ -69,6 +69,59 @@ fn a_private_address_is_refused_with_its_reason() {
     let summary = last_json(&output);
     assert_eq!(summary["pages"], 0, "{summary}");
     assert_eq!(summary["conserved"], true, "{summary}");
+    assert!(
+        summary["refused"]["private_address"].as_u64() >= Some(2),
+        "{summary}"
+    );
+    // For people the way out is named as well.
+    let said = run(&[
+        "crawl",
+        "http://127.0.0.1:9/",
+        "--out",
+        dir.path().join("other").to_str().unwrap(),
+        "--patience",
+        "1s",
+    ]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(
+        said.contains("private_address") && said.contains("--allow-net"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_directory_of_a_node_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("node.toml"), "").unwrap();
+    let out = dir.path().to_str().unwrap();
+    let output = run(&["crawl", "http://a.example/", "--out", out]);
+    let why = stderr(&output);
+    assert!(why.contains("directory of a frontier-node"), "{why}");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn seeds_that_are_refused_are_shown_short_and_without_control_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = dir.path().join("seeds");
+    let mut lines =
+        b"\xef\xbb\xbfftp://a.example/\nhttp://b.example/\xff\nhttp://\x1b[2J/\n".to_vec();
+    lines.resize(lines.len() + 30_000_000, b'x');
+    std::fs::write(&list, lines).unwrap();
+    let (list, out) = (list.to_str().unwrap(), dir.path().join("crawl"));
+    let out = out.to_str().unwrap();
+    for (args, code) in [
+        (&["crawl", "--seeds", list, "--out", out][..], 1),
+        (&["seed", "--seeds", list, "--frontier", "127.0.0.1:1"], 2),
+    ] {
+        let output = run(args);
+        let why = stderr(&output);
+        assert!(why.len() < 2_000 && !why.contains('\x1b'), "{why:.2000}");
+        assert!(why.contains("(line 2)") && why.contains("\\xff"), "{why}");
+        assert!(why.contains("all 4 were refused"), "{why}");
+        assert_eq!(output.status.code(), Some(code), "{why}");
+    }
 }
 
 #[test]

@@ -67,9 +67,10 @@ impl Crawl {
     }
 
     fn command(&self) -> Result<Command, CommandError> {
-        let program =
+        let this =
             std::env::current_exe().map_err(|e| CommandError::io("cannot find this program", e))?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(this);
+        program::ends_with_this(&mut command);
         let ms = |duration: Duration| format!("{}ms", duration.as_millis());
         command
             .args([

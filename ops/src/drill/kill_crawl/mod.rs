@@ -20,25 +20,25 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Hosts of the fake web.
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 40, value_parser = crate::numbers::positive::<u32>)]
     hosts: u32,
     /// Seed of the fake web and of the moments of the kills.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Most URLs of one host: bounds the time.
-    #[arg(long, default_value_t = 24)]
+    #[arg(long, default_value_t = 24, value_parser = crate::numbers::positive::<u32>)]
     max_pages_per_host: u32,
     /// Least time between two contacts of a host.
-    #[arg(long, default_value = "1s", value_parser = duration::parse)]
+    #[arg(long, default_value = "1s", value_parser = duration::parse_positive)]
     delay: Duration,
     /// How often the crawl is killed.
     #[arg(long, default_value_t = 1)]
     kills: u32,
     /// Mean time from a start to a kill.
-    #[arg(long, default_value = "6s", value_parser = duration::parse)]
+    #[arg(long, default_value = "6s", value_parser = duration::parse_positive)]
     kill_after: Duration,
     /// How long a lease lasts: what was in flight at a kill waits this long.
-    #[arg(long, default_value = "8s", value_parser = duration::parse)]
+    #[arg(long, default_value = "8s", value_parser = duration::parse_positive)]
     lease_ttl: Duration,
     /// Keep the crawl's directory here.
     #[arg(long)]

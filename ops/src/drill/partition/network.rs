@@ -1,13 +1,21 @@
 //! A network of this machine for one drill: a bridge, and a namespace with one cable to it for every node. This process and
 //! the fetchers are on the bridge itself.
 
-use crate::output::CommandError;
-use std::collections::BTreeMap;
+use crate::leftovers::{is_gone, owner};
+use crate::output::{self, CommandError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A hardware address that nobody has: what is sent there is lost without a word to the sender.
 const NOBODY: &str = "02:00:00:00:00:01";
+/// Begins every name; the process id follows, then what it is.
+const PREFIX: &str = "esc";
+/// Where the names of namespaces are, and those of network devices.
+const NAMES: [&str; 2] = ["/run/netns", "/sys/class/net"];
+/// Nodes of the largest network.
+const MOST_NODES: u32 = 16;
 
 /// The network. What was made goes away with it.
 #[derive(Debug)]
@@ -27,17 +35,21 @@ impl Network {
                 "network namespaces need root".to_owned(),
             ));
         }
-        let pid = std::process::id();
-        let network = Self {
-            prefix: format!("esc{pid}"),
-            subnet: [198, 18 + (pid >> 8 & 1) as u8, pid as u8],
-            nodes,
-        };
+        sweep();
+        let network = Self::of(std::process::id(), nodes);
         // What was made before a failure goes away as well: the value is dropped.
         network.build().map_err(|error| {
             CommandError::Refused(format!("network namespaces cannot be made here: {error}"))
         })?;
         Ok(network)
+    }
+
+    fn of(pid: u32, nodes: u32) -> Self {
+        Self {
+            prefix: format!("{PREFIX}{pid}"),
+            subnet: [198, 18 + (pid >> 8 & 1) as u8, pid as u8],
+            nodes,
+        }
     }
 
     fn build(&self) -> Result<(), CommandError> {
@@ -151,6 +163,24 @@ impl Drop for Network {
     }
 }
 
+/// Removes the networks of processes that have ended.
+fn sweep() {
+    let named = NAMES.iter().flat_map(|folder| names(Path::new(folder)));
+    let pids = named.filter_map(|name| Some(owner(&name, PREFIX)?.0));
+    for pid in pids.filter(|pid| is_gone(*pid)).collect::<BTreeSet<u32>>() {
+        drop(Network::of(pid, MOST_NODES));
+        output::note(format_args!(
+            "escapement: removed the network of process {pid}, which a killed run left"
+        ));
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().into_string());
+    names.flatten().collect()
+}
+
 fn ip(args: &[&str]) -> Result<(), CommandError> {
     let done = Command::new("ip")
         .args(args)
@@ -168,17 +198,13 @@ fn ip(args: &[&str]) -> Result<(), CommandError> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_fit_the_kernels_fifteen_bytes() {
-        let network = Network {
-            prefix: format!("esc{}", 1 << 22),
-            subnet: [198, 18, 7],
-            // Nothing is removed with it.
-            nodes: 0,
-        };
+        let network = std::mem::ManuallyDrop::new(Network::of(1 << 22, 3));
         for name in [
             network.bridge(),
             network.space(3),
@@ -187,6 +213,26 @@ mod tests {
         ] {
             assert!(name.len() <= 15, "{name}");
         }
-        assert_eq!(network.host(3), Ipv4Addr::new(198, 18, 7, 3));
+        assert_eq!(network.host(3), Ipv4Addr::new(198, 18, 0, 3));
+    }
+
+    #[test]
+    fn the_network_of_a_killed_run_is_removed() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let mut gone = Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        let left = Network::of(gone.id(), 2);
+        // Where namespaces cannot be made, nothing can be left.
+        if left.build().is_err() {
+            return;
+        }
+        let (bridge, space) = (left.bridge(), left.space(2));
+        std::mem::forget(left);
+        let there = || NAMES.iter().flat_map(|folder| names(Path::new(folder)));
+        assert!(there().any(|name| name == bridge) && there().any(|name| name == space));
+        sweep();
+        assert!(!there().any(|name| name == bridge || name == space));
     }
 }
