@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use client::limits::MESSAGE_SIZE_BYTES;
 use client::{CallError, Frontier};
+use futures::stream::BoxStream;
 use pb::frontier_server::{Frontier as Service, FrontierServer};
 use proto::frontier_v1 as pb;
 use tokio::net::TcpListener;
@@ -17,6 +18,7 @@ use tracing::Instrument;
 
 use crate::errors::overloaded;
 use crate::limits::{GRPC_CALLS, GRPC_STREAMS, REQUEST_ID_SIZE_BYTES};
+use crate::open_files::grpc_connections;
 
 /// Metadata under which a caller names its request.
 const REQUEST_ID: &str = "x-request-id";
@@ -70,9 +72,16 @@ pub(crate) async fn serve(
         .add_service(frontier_service(frontier))
         .add_service(health_service)
         .add_service(reflection_service()?)
-        .serve_with_incoming_shutdown(raft_net::incoming(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(connections(listener), stop.cancelled_owned())
         .await
         .map_err(|error| ServeError::Transport(error.to_string()))
+}
+
+/// A listener's connections, as many as the limit of open files allows.
+pub(crate) fn connections(
+    listener: TcpListener,
+) -> BoxStream<'static, std::io::Result<raft_net::Connection>> {
+    raft_net::incoming_within(listener, grpc_connections())
 }
 
 /// `frontier.v1` over a frontier.

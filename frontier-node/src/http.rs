@@ -1,6 +1,7 @@
 //! Metrics and the status page over HTTP.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,22 +9,42 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
+use axum::serve::Listener;
 use client::Frontier;
 use proto::frontier_v1 as pb;
+use raft_net::{Acceptor, Connection, Speech};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::grpc::{ServeError, check_address};
-use crate::node::Gauges;
+use crate::node::{Disk, Gauges};
+use crate::open_files::http_connections;
 
 const PAGE: &str = include_str!("status.html");
 const ROWS: &str = "<!-- rows -->";
+const DISK: &str = "<!-- disk -->";
 
 /// What the pages show.
 #[derive(Clone)]
 pub(crate) struct Pages {
     pub(crate) frontier: Arc<dyn Frontier>,
     pub(crate) gauges: Arc<Gauges>,
+}
+
+/// A listener whose connections are bounded in number and end when nothing is asked.
+struct Bounded(Acceptor);
+
+impl Listener for Bounded {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        self.0.accept().await
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.0.local_addr()
+    }
 }
 
 /// Serves `/metrics` and `/` until `stop`.
@@ -38,6 +59,7 @@ pub(crate) async fn serve(
         .route("/", get(status))
         .route("/metrics", get(metrics))
         .with_state(pages);
+    let listener = Bounded(Acceptor::new(listener, Speech::Http1, http_connections()));
     axum::serve(listener, router)
         .with_graceful_shutdown(stop.cancelled_owned())
         .await
@@ -78,7 +100,12 @@ async fn status(State(pages): State<Pages>) -> Html<String> {
             ),
         };
     }
-    Html(PAGE.replace(ROWS, &rows))
+    let disk = match pages.gauges.disk() {
+        Disk::Works => "works",
+        Disk::Full => "full: nothing is accepted until there is space",
+        Disk::Fails => "fails: nothing is acknowledged until it works again",
+    };
+    Html(PAGE.replace(ROWS, &rows).replace(DISK, disk))
 }
 
 /// Numbers only: nothing that a client chose stands on the page.

@@ -36,6 +36,19 @@ pub enum IdentityError {
         /// What is wrong.
         reason: String,
     },
+    /// A database of a replica that took part is gone: a disk that is not mounted, or half a restore.
+    #[error(
+        "{dir} has lost its {}, and replica {replica} took part with it: put it back, or empty the whole directory, so that it comes back as a new replica",
+        .parts.join(" and its ")
+    )]
+    Gone {
+        /// The directory.
+        dir: PathBuf,
+        /// The replica that was there.
+        replica: NodeId,
+        /// What is missing.
+        parts: Vec<&'static str>,
+    },
     /// Something of the identity differs.
     #[error("{what} differs: the directory has {stored}, this start has {given}")]
     Mismatch {
@@ -81,6 +94,19 @@ pub struct Descriptor {
     pub canonicalizer_version: u32,
     /// Enough others have this incarnation on disk: its groups may be opened.
     pub admitted: bool,
+    /// Its groups may have been opened, so that it may have voted: what was there then may not be missing.
+    pub opened: bool,
+}
+
+/// What a start asks of a directory that is a replica's already.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The node's number.
+    pub node: u32,
+    /// The founding nodes, ascending; empty: none were named.
+    pub founders: Vec<u32>,
+    /// The number of shards, if one was named.
+    pub shards: Option<u64>,
 }
 
 impl Descriptor {
@@ -110,6 +136,7 @@ impl Descriptor {
             cluster_id: cluster_id.max(1),
             key: key.unwrap_or_else(|| FingerprintKey::from_bytes(secret_bytes)),
             admitted: founders.len() < 2,
+            opened: false,
             founders,
             shards: equal_ranges(shards),
             suffix_list_digest: suffixes.digest(),
@@ -121,10 +148,12 @@ impl Descriptor {
     ///
     /// # Errors
     ///
-    /// It is damaged, or missing where the databases are there.
+    /// It is damaged, or missing where the databases are there, or they are missing where it says that they were there.
     pub fn read(dir: &Path) -> Result<Option<Self>, IdentityError> {
         if let Some(stored) = Stored::read(dir)? {
-            return stored.into_descriptor(&dir.join(FILE_NAME)).map(Some);
+            let descriptor = stored.into_descriptor(&dir.join(FILE_NAME))?;
+            descriptor.check_whole(dir)?;
+            return Ok(Some(descriptor));
         }
         let mut databases = ["log", "state"].map(|part| dir.join(part)).into_iter();
         match databases.find(|part| part.exists()) {
@@ -135,6 +164,33 @@ impl Descriptor {
             }),
             None => Ok(None),
         }
+    }
+
+    /// Refuses a directory that was in use and has lost a database: opened anew it would vote again.
+    fn check_whole(&self, dir: &Path) -> Result<(), IdentityError> {
+        let is_gone = |part: &&str| !dir.join(part).join("CURRENT").exists();
+        let parts: Vec<_> = ["log", "state"].into_iter().filter(is_gone).collect();
+        if !self.opened || parts.is_empty() {
+            return Ok(());
+        }
+        Err(IdentityError::Gone {
+            dir: dir.to_owned(),
+            replica: self.replica,
+            parts,
+        })
+    }
+
+    /// Writes down that its groups are about to be opened. Blocking.
+    ///
+    /// # Errors
+    ///
+    /// The disk refuses.
+    pub fn mark_opened(&mut self, dir: &Path) -> Result<(), IdentityError> {
+        if self.opened {
+            return Ok(());
+        }
+        self.opened = true;
+        self.write(dir)
     }
 
     /// Writes it, whole or not at all. Blocking.
@@ -181,8 +237,12 @@ impl Descriptor {
         key: Option<FingerprintKey>,
     ) -> Result<(), IdentityError> {
         same("the node id", &self.replica, &replica)?;
-        self.check_identity(suffixes)?;
-        same("the number of shards", &(self.shards.len() as u64), &shards)?;
+        let asked = Asked {
+            node: node_number(replica),
+            founders: Vec::new(),
+            shards: Some(shards),
+        };
+        self.check_identity(suffixes, &asked)?;
         if key.is_some_and(|given| given != self.key) {
             // Neither secret is shown.
             return same("the fingerprint secret", &"one secret", &"another");
@@ -190,12 +250,25 @@ impl Descriptor {
         Ok(())
     }
 
-    /// Checks that this program names and places URLs as the directory does.
+    /// Checks that this program names and places URLs as the directory does, and that it is the one that is asked for.
     ///
     /// # Errors
     ///
-    /// The suffix list or the canonicaliser differs.
-    pub fn check_identity(&self, suffixes: &SuffixList) -> Result<(), IdentityError> {
+    /// The node, the founders, the number of shards, the suffix list or the canonicaliser differs.
+    pub fn check_identity(
+        &self,
+        suffixes: &SuffixList,
+        asked: &Asked,
+    ) -> Result<(), IdentityError> {
+        same("the node's number", &node_number(self.replica), &asked.node)?;
+        if !asked.founders.is_empty() && asked.founders != self.founders {
+            let words = |founders: &[u32]| format!("{founders:?}");
+            let (stored, given) = (words(&self.founders), words(&asked.founders));
+            return same("the list of founding nodes", &stored, &given);
+        }
+        if let Some(shards) = asked.shards {
+            same("the number of shards", &(self.shards.len() as u64), &shards)?;
+        }
         same(
             "the canonicaliser version",
             &self.canonicalizer_version,
@@ -258,7 +331,8 @@ fn io_error(path: &Path, error: &std::io::Error) -> IdentityError {
     }
 }
 
-fn draw<const N: usize>() -> Result<[u8; N], IdentityError> {
+/// Random bytes of the system's generator.
+pub(crate) fn draw<const N: usize>() -> Result<[u8; N], IdentityError> {
     let path = Path::new("/dev/urandom");
     let mut bytes = [0; N];
     File::open(path)
@@ -301,6 +375,70 @@ mod tests {
         let other =
             Descriptor::open(tempfile::tempdir().unwrap().path(), 1, &suffixes, 3, None).unwrap();
         assert_ne!(made.key.to_bytes(), other.key.to_bytes());
+    }
+
+    /// case L17: a start that finds a part gone must not make it anew, for its votes were in it.
+    #[test]
+    fn a_database_that_is_gone_after_it_was_used_is_missed() {
+        let dir = tempfile::tempdir().unwrap();
+        let suffixes = SuffixList::shipped();
+        let mut made = Descriptor::open(dir.path(), 3, &suffixes, 1, None).unwrap();
+        // Before its groups were opened nothing can be missing.
+        assert!(Descriptor::read(dir.path()).unwrap().is_some());
+        let parts = ["log", "state"].map(|part| dir.path().join(part));
+        for part in &parts {
+            std::fs::create_dir_all(part).unwrap();
+            std::fs::write(part.join("CURRENT"), "x").unwrap();
+        }
+        made.mark_opened(dir.path()).unwrap();
+        assert!(Descriptor::read(dir.path()).unwrap().unwrap().opened);
+        let words = || Descriptor::read(dir.path()).unwrap_err().to_string();
+        std::fs::remove_file(parts[0].join("CURRENT")).unwrap();
+        assert!(
+            words().contains("lost its log,") && words().contains("replica 3"),
+            "{}",
+            words()
+        );
+        std::fs::remove_dir_all(&parts[0]).unwrap();
+        std::fs::remove_dir_all(&parts[1]).unwrap();
+        assert!(
+            words().contains("lost its log and its state"),
+            "{}",
+            words()
+        );
+    }
+
+    #[test]
+    fn a_directory_of_another_node_or_cluster_is_refused_by_name() {
+        let suffixes = SuffixList::shipped();
+        let founded = Descriptor::found(5 << 32 | 2, vec![1, 2, 3], 4, &suffixes, None).unwrap();
+        let asked = |node, founders: &[u32], shards| {
+            let founders = founders.to_vec();
+            let asked = Asked {
+                node,
+                founders,
+                shards,
+            };
+            let checked = founded.check_identity(&suffixes, &asked);
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(asked(2, &[1, 2, 3], Some(4)), Ok(()));
+        assert_eq!(asked(2, &[], None), Ok(()));
+        let words = asked(1, &[1, 2, 3], Some(4)).unwrap_err();
+        assert!(
+            words.contains("the node's number differs: the directory has 2, this start has 1"),
+            "{words}"
+        );
+        let words = asked(2, &[1, 2], None).unwrap_err();
+        assert!(
+            words.contains("[1, 2, 3]") && words.contains("[1, 2]"),
+            "{words}"
+        );
+        assert!(
+            asked(2, &[], Some(7))
+                .unwrap_err()
+                .contains("number of shards")
+        );
     }
 
     #[test]

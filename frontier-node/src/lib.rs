@@ -20,6 +20,7 @@
 //! | `cluster` | what makes several nodes one cluster |
 //! | `outbox` | undelivered items of reports |
 //! | `grpc`, `http`, `metrics` | servers and figures |
+//! | `open_files` | how many connections the limit of open files allows |
 //! | `work` | where work that blocks is done |
 //! | `durable_file` | small files replaced whole or not at all |
 //! | `limits` | every limit |
@@ -37,6 +38,7 @@ pub mod limits;
 mod listing;
 mod metrics;
 mod node;
+mod open_files;
 mod options;
 mod outbox;
 pub mod process;

@@ -30,6 +30,10 @@ pub const TICK_INTERVAL_MS: u64 = 10_000;
 pub const BLOCKING_READS: usize = 64;
 /// Calls that the gRPC server works on at once, parked lease calls included.
 pub const GRPC_CALLS: usize = 16_384;
+/// Connections of the gRPC server, where the limit of open files allows so many.
+pub const GRPC_CONNECTIONS: usize = raft_net::limits::MAX_CONNECTIONS;
+/// Connections of the server of metrics and the status page.
+pub const HTTP_CONNECTIONS: usize = 256;
 /// Streams of one gRPC connection.
 pub const GRPC_STREAMS: u32 = 4_096;
 /// Outbox rows delivered in one round.
@@ -66,6 +70,11 @@ pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;
 pub const LISTING_ROWS: usize = 1_024;
 /// Largest number of a node: it shares a 32-bit store id with the count of disks that the node lost.
 pub const NODE_NUMBER: u64 = 65_535;
+/// Largest incarnation of a node: it shares a 32-bit store id with the node's number.
+pub const INCARNATION: u32 = 65_535;
+/// Rounds of hellos, a pause apart, for which members may say that the present incarnation of a node lives, before a new
+/// one gives up. Longer than a link takes to notice that its other end fell silent.
+pub const ALIVE_ROUNDS: u32 = 40;
 /// How long one hello may take, ms.
 pub const HELLO_TIMEOUT_MS: u64 = 1_000;
 /// How long one request for a replica's place may take, ms.

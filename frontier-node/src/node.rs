@@ -90,15 +90,18 @@ impl FrontierNode {
                 path: dir.clone(),
                 reason: error.to_string(),
             })?;
-            let descriptor =
+            let mut descriptor =
                 Descriptor::open(&dir, node_id, &for_identity, shards, fingerprint_key)?;
             let filter = KnownFilter::new(expected_urls)?;
             let engine = raftlog::EngineOptions {
-                dir,
+                dir: dir.clone(),
                 node_id,
                 ..engine
             };
-            Ok((descriptor, filter, Engine::open(engine, transport)?))
+            let engine = Engine::open(engine, transport)?;
+            // Both databases are there, and no group has voted yet.
+            descriptor.mark_opened(&dir)?;
+            Ok((descriptor, filter, engine))
         })
         .await?;
         let metrics = Arc::new(Metrics::default());
@@ -312,11 +315,32 @@ fn slowest_lag(group: &Group, last_log_index: u64) -> u64 {
     slowest.map_or(0, |matched| last_log_index.saturating_sub(matched))
 }
 
+/// How the disk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disk {
+    Works,
+    Full,
+    Fails,
+}
+
 impl Gauges {
+    pub(crate) fn disk(&self) -> Disk {
+        if self.engine.is_disk_full() {
+            Disk::Full
+        } else if self.engine.failure().is_some() {
+            Disk::Fails
+        } else {
+            Disk::Works
+        }
+    }
+
     /// Reads all figures; the metrics as text.
     pub(crate) async fn refresh(&self) -> String {
         let metrics = &self.shared.context.metrics;
         metrics.log(&self.engine.metrics());
+        let disk = self.disk();
+        metrics.node("disk_full", (disk == Disk::Full).into());
+        metrics.node("disk_fails", (disk == Disk::Fails).into());
         for figures in self.more.read().iter() {
             for (name, count) in figures() {
                 metrics.node_event(name, count);

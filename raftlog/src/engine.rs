@@ -4,6 +4,7 @@ mod close;
 mod groups;
 mod open;
 mod receive;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -130,6 +131,13 @@ impl Engine {
     /// Why the disk does not work, if it does not.
     pub fn failure(&self) -> Option<crate::StopReason> {
         self.shared.health.failure()
+    }
+
+    /// Whether nothing is accepted because there is too little space on the device.
+    pub fn is_disk_full(&self) -> bool {
+        let failure = self.shared.health.failure();
+        self.shared.health.is_low_on_space()
+            || matches!(failure, Some(crate::StopReason::DiskFull(_)))
     }
 
     /// The options it was opened with.

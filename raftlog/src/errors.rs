@@ -22,6 +22,17 @@ pub enum OpenError {
         /// What was found, with the file where it is known.
         reason: String,
     },
+    /// One of the two databases is gone and the other is not: a disk that is not mounted, or half a restore. Opening it
+    /// anew would let a replica vote that has forgotten its votes.
+    #[error(
+        "{database} is gone, though {dir} was in use: put it back, or empty the whole directory, so that it comes back as a new replica"
+    )]
+    Gone {
+        /// The database that is missing.
+        database: PathBuf,
+        /// The engine's directory.
+        dir: PathBuf,
+    },
     /// The directory belongs to another node.
     #[error("{dir} belongs to node {found}, not to node {expected}")]
     WrongNode {

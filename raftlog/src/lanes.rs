@@ -2,12 +2,32 @@
 //!
 //! A lane is one thread with a queue: work given to the same lane runs in order.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+thread_local! {
+    /// Whether a panic of this thread ends the work in hand and nothing else.
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of the calling thread would be caught and answered for: its work is a group's, which then stops by
+/// itself and says why. For a panic hook that ends the process at any other.
+pub fn panic_is_caught() -> bool {
+    IS_CAUGHT.get()
+}
+
+/// Does the work; its panic as text.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, LaneError> {
+    let before = IS_CAUGHT.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    IS_CAUGHT.set(before);
+    result.map_err(|panic| LaneError::Panicked(panic_text(&*panic)))
+}
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -62,14 +82,11 @@ impl Lanes {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, LaneError> {
         if self.inline {
-            let result = catch_unwind(AssertUnwindSafe(work));
-            return result.map_err(|panic| LaneError::Panicked(panic_text(&*panic)));
+            return caught(work);
         }
         let (sender, receiver) = oneshot::channel();
         let job: Job = Box::new(move || {
-            let result = catch_unwind(AssertUnwindSafe(work));
-            let _gone =
-                sender.send(result.map_err(|panic| LaneError::Panicked(panic_text(&*panic))));
+            let _gone = sender.send(caught(work));
         });
         self.send(key, job)?;
         receiver.await.unwrap_or(Err(LaneError::Closed))
@@ -109,7 +126,8 @@ mod tests {
         let lanes = Lanes::start("test", 1).unwrap();
         let failed: Result<(), LaneError> = lanes.run(7, || std::panic::panic_any("boom")).await;
         assert_eq!(failed, Err(LaneError::Panicked("boom".into())));
-        assert_eq!(lanes.run(8, || 5).await, Ok(5));
+        assert_eq!(lanes.run(8, panic_is_caught).await, Ok(true));
+        assert!(!panic_is_caught(), "only there");
         lanes.close();
         assert_eq!(lanes.run(8, || 5).await, Err(LaneError::Closed));
     }

@@ -90,6 +90,7 @@ pub use errors::{
 pub use fault::{DiskStep, FaultHook, Rule};
 pub use group::{Group, GroupConfig, PendingReply, Reply};
 pub use ids::{GroupId, Leadership, LeadershipToken, NodeId};
+pub use lanes::panic_is_caught;
 pub use machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
 pub use metrics::EngineMetrics;
 pub use options::{EngineOptions, Monotonic, RaftTiming};

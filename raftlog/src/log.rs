@@ -24,7 +24,7 @@ mod tail;
 mod wal_check;
 
 pub(crate) use group_log::GroupLog;
-pub(crate) use keys::{LogField, field_key, identity_key};
+pub(crate) use keys::{LogField, field_key, fields_start, identity_key};
 pub(crate) use open::open_log;
 pub(crate) use raft_impl::LogStore;
 pub(crate) use syncer::{LogOp, Syncer};

@@ -31,9 +31,9 @@ impl RawStore {
             reason: error.to_string(),
         })?;
         let log_cache = Cache::new_lru_cache(options.log_cache_size_bytes);
-        let log = open_log(&options.dir.join("log"), options, &log_cache)?;
+        let log = open_log(&options.dir.join("log"), options, &log_cache, true)?;
         let state_cache = Cache::new_lru_cache(options.block_cache_size_bytes);
-        let state = open_state(&options.dir.join("state"), options, &state_cache)?;
+        let state = open_state(&options.dir.join("state"), options, &state_cache, true)?;
         Ok(Self {
             log,
             state,

@@ -9,6 +9,7 @@ mod elections;
 mod group_commit;
 mod inline;
 mod members;
+mod missing_parts;
 mod one_replica;
 mod power_cut;
 mod process_kill;

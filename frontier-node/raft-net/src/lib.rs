@@ -23,6 +23,7 @@
 //! transport.refused(); transport.wall_samples(); transport.metrics(); transport.close(); transport.closed().await
 //! ```
 
+mod accept;
 mod address_book;
 mod append;
 mod dialer;
@@ -43,9 +44,10 @@ mod wall;
 #[cfg(test)]
 mod tests;
 
+pub use accept::{Acceptor, Connection, Speech, incoming, incoming_within};
 pub use address_book::AddressBook;
 pub use metrics::{KindMetrics, NetMetrics};
 pub use options::NetOptions;
-pub use server::{RaftService, incoming, service, service_until, tuned};
+pub use server::{RaftService, service, service_until, tuned};
 pub use transport::NetTransport;
 pub use wall::{WallClock, WallSample};

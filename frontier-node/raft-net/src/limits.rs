@@ -88,3 +88,15 @@ pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Deaths of peers that a slow listener may lag behind.
 pub const REFUSED_QUEUE: usize = 64;
+
+/// Connections that one server holds at once.
+pub const MAX_CONNECTIONS: usize = 4_096;
+
+/// Longest wait for the first request head of a connection.
+pub const HEAD_WAIT: Duration = Duration::from_secs(10);
+
+/// Longest silence of a connection of plain HTTP after its first request.
+pub const PLAIN_IDLE: Duration = Duration::from_secs(60);
+
+/// Pause before connections are taken again after the system had no files or memory for one.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -87,6 +87,18 @@ impl NetTransport {
         self.shared.refused.subscribe()
     }
 
+    /// Whether a link to a replica is open: it answers, or did a moment ago.
+    pub fn has_link(&self, replica: NodeId) -> bool {
+        let peers = self.shared.peers.lock();
+        peers.get(&replica).is_some_and(|peer| peer.link.is_open())
+    }
+
+    /// How many links are open.
+    pub fn open_links(&self) -> u64 {
+        let peers = self.shared.peers.lock();
+        peers.values().filter(|peer| peer.link.is_open()).count() as u64
+    }
+
     /// The counters now.
     pub fn metrics(&self) -> NetMetrics {
         self.shared.counters.read()

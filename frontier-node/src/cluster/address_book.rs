@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::replica_id::{incarnation, node_number, replica_id, store_id};
 use crate::durable_file;
+use crate::limits::{INCARNATION, NODE_NUMBER};
 
 const FILE_NAME: &str = "peers.toml";
 /// Before the process's mask: there is nothing secret in it.
@@ -46,6 +47,11 @@ impl NodeEntry {
     /// The replica id of the newest incarnation.
     pub const fn replica(&self) -> NodeId {
         replica_id(self.node, self.incarnation)
+    }
+
+    /// Whether a node can have such a number and incarnation: both stand in ids of stores too.
+    fn is_possible(&self) -> bool {
+        (1..=NODE_NUMBER).contains(&u64::from(self.node)) && self.incarnation <= INCARNATION
     }
 }
 
@@ -95,7 +101,8 @@ impl AddressBook {
         })
     }
 
-    /// Takes what another one knows; true if anything was new. What is new is on disk on return. Blocking.
+    /// Takes what another one knows; true if anything was new. What is new is on disk on return. What no node can be is
+    /// passed over. Blocking.
     ///
     /// # Errors
     ///
@@ -104,7 +111,7 @@ impl AddressBook {
         let _one_at_a_time = self.writing.lock();
         let mut next = self.nodes.read().clone();
         let mut is_new = false;
-        for entry in entries {
+        for entry in entries.iter().filter(|entry| entry.is_possible()) {
             is_new |= merge(&mut next, entry);
         }
         if is_new {
@@ -205,6 +212,18 @@ mod tests {
         assert_eq!(book.address_of(replica_id(9, 0)), None);
         let stores: Vec<u32> = book.nodes().nodes.iter().map(|n| n.store_id).collect();
         assert_eq!(stores, [1, (1 << 16) | 2]);
+    }
+
+    #[test]
+    fn what_no_node_can_be_is_not_taken() {
+        let book = AddressBook::in_memory([entry(1, 0, "a:1")]);
+        let told = [
+            entry(0, 0, "b:1"),
+            entry(70_000, 0, "c:1"),
+            entry(1, 65_536, "d:1"),
+        ];
+        assert!(!book.learn(&told).unwrap());
+        assert_eq!(book.entries(), [entry(1, 0, "a:1")]);
     }
 
     #[test]

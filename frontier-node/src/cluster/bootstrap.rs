@@ -1,6 +1,6 @@
 //! An empty directory founds a cluster with the others, or comes back to one under the next incarnation.
 //!
-//! A replica that lost its disk has forgotten its votes, so it must never take part under an id that voted before. Two
+//! A replica that lost its disk has forgotten its votes, so it must never take part under an id that voted before. Three
 //! rules ensure that, whatever crashes between any two steps:
 //!
 //! 1. An incarnation opens its groups only when it is on other disks: on those of **all** other founders for the founding
@@ -8,21 +8,23 @@
 //! 2. An empty directory asks before it takes an incarnation: any one member suffices to know whether the founding one
 //!    was ever opened; a majority of the others to know the newest later one. It takes the next.
 //!
+//! 3. While the present incarnation of a node lives there is no later one: an empty directory that was started under a
+//!    living node's number asks where that node is said to be, and members refuse it while they have a link to it.
+//!
 //! The node with the lowest number founds, once all others have said that they are as empty as it is.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
 use proto::raft_v1 as pb;
-use tonic::Code;
-use urlkey::FingerprintKey;
 
 use super::address_book::BookError;
+use super::asking::Rounds;
+use super::gossip::GossipEnd;
 use super::greeter::Greeter;
 use super::member::Member;
 use super::replica_id::{incarnation, replica_id};
-use crate::identity::{Descriptor, IdentityError, ShardRange};
+use crate::identity::{Descriptor, IdentityError};
 use crate::limits::BOOTSTRAP_PAUSE_MS;
 
 /// Why a node did not become a member.
@@ -40,6 +42,9 @@ pub enum BootstrapError {
     /// The thread that writes ended early.
     #[error("writing was interrupted: {0}")]
     Interrupted(String),
+    /// Another directory took this one's place.
+    #[error(transparent)]
+    Replaced(#[from] GossipEnd),
 }
 
 /// Makes the directory a member's, if it is not, and waits until its groups may be opened. Returns its descriptor.
@@ -54,8 +59,12 @@ pub async fn bootstrap(
     greeter: &Greeter,
 ) -> Result<Descriptor, BootstrapError> {
     let mut said = Said::default();
+    let mut rounds = Rounds::default();
     while member.descriptor().is_none() {
-        let heard = greet_all(member, greeter).await?;
+        let Some(heard) = rounds.next(member, greeter).await? else {
+            pause().await;
+            continue;
+        };
         if let Some(descriptor) = decide(member, &heard, &mut said)? {
             adopt(member, descriptor).await?;
         } else {
@@ -67,7 +76,10 @@ pub async fn bootstrap(
         if descriptor.admitted {
             return Ok(descriptor);
         }
-        let heard = greet_all(member, greeter).await?;
+        let Some(heard) = rounds.next(member, greeter).await? else {
+            pause().await;
+            continue;
+        };
         let own = incarnation(descriptor.replica);
         let recorded = heard.iter().filter(|h| h.your_incarnation == Some(own));
         let others = descriptor.founders.iter().filter(|n| **n != member.node);
@@ -89,7 +101,7 @@ pub async fn bootstrap(
 }
 
 /// How many others must know an incarnation before it is opened, and be asked before a later one is taken.
-const fn needed(incarnation: u32, others: usize) -> usize {
+pub(super) const fn needed(incarnation: u32, others: usize) -> usize {
     if incarnation == 0 {
         others
     } else {
@@ -118,43 +130,6 @@ impl Said {
     }
 }
 
-/// Everybody's answer; whoever does not answer is left out. A refusal is an error.
-async fn greet_all(
-    member: &Arc<Member>,
-    greeter: &Greeter,
-) -> Result<Vec<pb::HelloResponse>, BootstrapError> {
-    let others = member.others();
-    let calls = others.iter().map(|(_, address)| {
-        let introduction = member.introduction();
-        greeter.hello(address, introduction)
-    });
-    let mut heard = Vec::new();
-    for ((node, _), answer) in others.iter().zip(join_all(calls).await) {
-        match answer {
-            Ok(response) => {
-                let callee = response.callee.clone().unwrap_or_default();
-                if callee.node != *node {
-                    let found = callee.node;
-                    return Err(BootstrapError::Refused(format!(
-                        "node {found} answers where node {node} should be"
-                    )));
-                }
-                if let Some(objection) = member.objection(&callee) {
-                    return Err(BootstrapError::Refused(objection));
-                }
-                let learner = Arc::clone(member);
-                blocking(move || Ok(learner.learn(&callee)?)).await?;
-                heard.push(response);
-            }
-            Err(status) if status.code() == Code::FailedPrecondition => {
-                return Err(BootstrapError::Refused(status.message().to_owned()));
-            }
-            Err(status) => tracing::debug!(node, %status, "no answer"),
-        }
-    }
-    Ok(heard)
-}
-
 /// What an empty directory becomes after one round of answers; `None`: ask again.
 fn decide(
     member: &Member,
@@ -167,7 +142,7 @@ fn decide(
         let is_first = member.founders.first().map(|(n, _)| *n) == Some(member.node);
         if is_first && heard.len() == others {
             let founders = member.founders.iter().map(|(n, _)| *n).collect();
-            let (suffixes, shards) = (&member.suffixes, member.shards);
+            let (suffixes, shards) = (&member.suffixes, member.shards.unwrap_or(1));
             let replica = replica_id(member.node, 0);
             return Ok(Some(Descriptor::found(
                 replica, founders, shards, suffixes, None,
@@ -223,62 +198,10 @@ async fn adopt(member: &Arc<Member>, descriptor: Descriptor) -> Result<(), Boots
     .await
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BootstrapError> + Send + 'static,
 ) -> Result<T, BootstrapError> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| BootstrapError::Interrupted(error.to_string()))?
-}
-
-impl Descriptor {
-    /// As told to an empty directory.
-    pub(super) fn to_founding(&self) -> pb::Founding {
-        pb::Founding {
-            cluster_id: self.cluster_id,
-            fingerprint_secret: self.key.to_bytes().to_vec().into(),
-            founders: self.founders.clone(),
-            shards: self
-                .shards
-                .iter()
-                .map(|r| pb::ShardRange {
-                    shard: r.shard,
-                    first: r.first,
-                    last: r.last,
-                })
-                .collect(),
-        }
-    }
-
-    /// As heard by an empty directory; `None` if it makes no sense.
-    fn of_founding(
-        founding: &pb::Founding,
-        replica: u64,
-        suffixes: &urlkey::SuffixList,
-    ) -> Option<Self> {
-        let secret: [u8; 16] = founding.fingerprint_secret.as_ref().try_into().ok()?;
-        let shards: Vec<ShardRange> = founding
-            .shards
-            .iter()
-            .map(|r| ShardRange {
-                shard: r.shard,
-                first: r.first,
-                last: r.last,
-            })
-            .collect();
-        let makes_sense = founding.cluster_id != 0
-            && !shards.is_empty()
-            && shards.iter().all(|r| r.shard != 0 && r.first <= r.last)
-            && shards.windows(2).all(|w| w[0].last < w[1].first);
-        makes_sense.then(|| Self {
-            replica,
-            cluster_id: founding.cluster_id,
-            key: FingerprintKey::from_bytes(secret),
-            founders: founding.founders.clone(),
-            shards,
-            suffix_list_digest: suffixes.digest(),
-            canonicalizer_version: urlkey::CANONICALIZER_VERSION,
-            admitted: false,
-        })
-    }
 }

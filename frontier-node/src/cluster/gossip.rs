@@ -1,9 +1,11 @@
 //! Addresses and incarnations, told to every other node every second.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use tonic::{Code, Status};
 
 use super::greeter::Greeter;
 use super::member::Member;
@@ -27,6 +29,7 @@ pub enum GossipEnd {
 
 /// Tells and hears until this node must stop.
 pub async fn gossip(member: Arc<Member>, greeter: Arc<Greeter>) -> GossipEnd {
+    let mut refusals = Refusals::default();
     loop {
         let others = member.others();
         let calls = others
@@ -35,12 +38,12 @@ pub async fn gossip(member: Arc<Member>, greeter: Arc<Greeter>) -> GossipEnd {
         for ((node, _), answer) in others.iter().zip(join_all(calls).await) {
             let response = match answer {
                 Ok(response) => response,
-                Err(status) if status.code() == tonic::Code::FailedPrecondition => {
-                    tracing::warn!(node, reason = status.message(), "refused by a node");
+                Err(status) => {
+                    refusals.heard(*node, &status);
                     continue;
                 }
-                Err(_) => continue,
             };
+            refusals.taken(*node);
             let own = member.replica().map_or(0, incarnation);
             if let Some(newest) = response.your_incarnation.filter(|newest| *newest > own) {
                 let node = member.node;
@@ -59,5 +62,53 @@ pub async fn gossip(member: Arc<Member>, greeter: Arc<Greeter>) -> GossipEnd {
             }
         }
         tokio::time::sleep(Duration::from_millis(GOSSIP_INTERVAL_MS)).await;
+    }
+}
+
+/// What each node refused this one for: said when it changes, not every second.
+#[derive(Default)]
+struct Refusals(BTreeMap<u32, String>);
+
+impl Refusals {
+    /// True if it was news. That a node is out of reach says nothing of it.
+    fn heard(&mut self, node: u32, status: &Status) -> bool {
+        if !matches!(
+            status.code(),
+            Code::FailedPrecondition | Code::AlreadyExists
+        ) {
+            return false;
+        }
+        let reason = status.message();
+        let before = self.0.insert(node, reason.to_owned());
+        let is_new = before.as_deref() != Some(reason);
+        if is_new {
+            tracing::warn!(node, reason, "refused by a node");
+        }
+        is_new
+    }
+
+    fn taken(&mut self, node: u32) {
+        if self.0.remove(&node).is_some() {
+            tracing::info!(node, "no longer refused by a node");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_said_once_for_each_change() {
+        let mut refusals = Refusals::default();
+        let other = Status::failed_precondition("another cluster");
+        assert!(refusals.heard(2, &other));
+        assert!(!refusals.heard(2, &other));
+        assert!(refusals.heard(3, &other), "each node for itself");
+        assert!(!refusals.heard(2, &Status::unavailable("away")));
+        assert!(!refusals.heard(2, &other), "being away changes nothing");
+        assert!(refusals.heard(2, &Status::failed_precondition("another list")));
+        refusals.taken(2);
+        assert!(refusals.heard(2, &other));
     }
 }

@@ -1,7 +1,7 @@
 //! Who this node is, and what it knows of the cluster.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 use proto::raft_v1 as pb;
@@ -9,8 +9,11 @@ use raftlog::NodeId;
 use urlkey::{CANONICALIZER_VERSION, SuffixList};
 
 use super::address_book::{AddressBook, BookError, NodeEntry};
-use super::replica_id::{incarnation, node_number};
+use super::replica_id::{incarnation, node_number, replica_id};
 use crate::identity::Descriptor;
+
+/// Whether a link to a replica is open: its process lives.
+pub type HasLink = Box<dyn Fn(NodeId) -> bool + Send + Sync>;
 
 /// This node as a member of its cluster.
 pub struct Member {
@@ -24,14 +27,18 @@ pub struct Member {
     pub has_store: bool,
     /// Nodes that found the cluster, with their addresses, this one included; ascending.
     pub founders: Vec<(u32, String)>,
-    /// Shards of a new cluster.
-    pub shards: u64,
+    /// Shards of a new cluster, where a number was asked for.
+    pub shards: Option<u64>,
+    /// Random: tells this process from another one that was started under the same number.
+    pub process: u64,
     /// The list that says what a site is.
     pub suffixes: Arc<SuffixList>,
     /// Where the others are.
     pub book: Arc<AddressBook>,
     /// What the directory was made with, once it was.
     pub descriptor: RwLock<Option<Descriptor>>,
+    /// Links to others, once there are any.
+    pub links: OnceLock<HasLink>,
 }
 
 impl Member {
@@ -58,8 +65,14 @@ impl Member {
     /// How this node introduces itself.
     pub fn introduction(&self) -> pb::Introduction {
         let descriptor = self.descriptor();
-        let is_founded = descriptor.is_some();
-        let founders = self.founders.iter().map(|(node, _)| *node);
+        let founders = match &descriptor {
+            Some(descriptor) => descriptor.founders.clone(),
+            None => self.founders.iter().map(|(node, _)| *node).collect(),
+        };
+        let shards = match &descriptor {
+            Some(descriptor) => descriptor.shards.len() as u64,
+            None => self.shards.unwrap_or(0),
+        };
         pb::Introduction {
             cluster_id: descriptor.as_ref().map_or(0, |d| d.cluster_id),
             node: self.node,
@@ -68,13 +81,11 @@ impl Member {
             has_store: self.has_store,
             canonicalizer_version: CANONICALIZER_VERSION,
             suffix_list_digest: self.suffixes.digest(),
-            founders: if is_founded {
-                Vec::new()
-            } else {
-                founders.collect()
-            },
-            shards: u32::try_from(self.shards).unwrap_or(u32::MAX),
+            founders,
+            shards: u32::try_from(shards).unwrap_or(u32::MAX),
             known: self.book.entries().into_iter().map(known_node).collect(),
+            process: self.process,
+            replica: descriptor.as_ref().map_or(0, |d| d.replica),
         }
     }
 
@@ -94,21 +105,41 @@ impl Member {
                 other.node, other.suffix_list_digest, own.node, own.suffix_list_digest
             ));
         }
-        match (own.cluster_id, other.cluster_id) {
-            (0, 0) if other.founders != own.founders => Some(format!(
-                "node {} would found a cluster of nodes {:?}, node {} one of {:?}",
-                other.node, other.founders, own.node, own.founders
-            )),
-            (0, 0) if other.shards != own.shards => Some(format!(
-                "node {} asks for {} shards, node {} for {}",
-                other.node, other.shards, own.node, own.shards
-            )),
-            (ours, theirs) if ours != 0 && theirs != 0 && ours != theirs => Some(format!(
-                "node {} is of cluster {theirs:016x}, node {} of {ours:016x}",
-                other.node, own.node
-            )),
-            _ => None,
+        if other.replica != 0 && other.replica != replica_id(other.node, other.incarnation) {
+            let (node, replica) = (other.node, other.replica);
+            let whose = node_number(replica);
+            return Some(format!(
+                "node {node} has the directory of node {whose}, replica {replica}"
+            ));
         }
+        if own.cluster_id != 0 && other.cluster_id != 0 {
+            return (own.cluster_id != other.cluster_id).then(|| {
+                format!(
+                    "node {} is of cluster {:016x}, node {} of {:016x}",
+                    other.node, other.cluster_id, own.node, own.cluster_id
+                )
+            });
+        }
+        objection_to_founding(&own, other)
+    }
+
+    /// Why a node may not have a later incarnation yet than is known here: the present one lives. `None`: it may.
+    pub fn still_alive(&self, caller: &pb::Introduction) -> Option<String> {
+        let recorded = self.recorded(caller.node)?;
+        let is_later = caller.cluster_id == 0 || caller.incarnation > recorded;
+        (is_later && self.has_link(caller.node, recorded)).then(|| {
+            format!(
+                "node {} lives: node {} has an open link to its replica {}. Two processes with one number?",
+                caller.node,
+                self.node,
+                replica_id(caller.node, recorded)
+            )
+        })
+    }
+
+    fn has_link(&self, node: u32, incarnation: u32) -> bool {
+        let links = self.links.get();
+        links.is_some_and(|has_link| has_link(replica_id(node, incarnation)))
     }
 
     /// Takes what another node of the same cluster told. Blocking.
@@ -128,7 +159,14 @@ impl Member {
             has_store: other.has_store,
         }]);
         // Nobody knows better where this node is than itself.
-        let entries: Vec<_> = told.filter(|entry| entry.node != own).collect();
+        let told = told.filter(|entry| entry.node != own);
+        // Who is linked to lives, so nothing took its place, whoever says so.
+        let is_early = |entry: &NodeEntry| {
+            let recorded = self.recorded(entry.node);
+            recorded
+                .is_some_and(|known| entry.incarnation > known && self.has_link(entry.node, known))
+        };
+        let entries: Vec<_> = told.filter(|entry| !is_early(entry)).collect();
         self.book.learn(&entries).map(|_| ())
     }
 
@@ -150,6 +188,31 @@ impl Member {
         others.remove(&self.node);
         others.into_iter().collect()
     }
+}
+
+/// Why two nodes are not of one cluster, of which at least one has none yet.
+fn objection_to_founding(own: &pb::Introduction, other: &pb::Introduction) -> Option<String> {
+    // A program of before says nothing of the founders of a cluster that is there.
+    if !other.founders.is_empty() && other.founders != own.founders {
+        return Some(format!(
+            "the founders of node {} are nodes {:?}, those of node {} {:?}",
+            other.node, other.founders, own.node, own.founders
+        ));
+    }
+    let is_founding = own.cluster_id == 0 && other.cluster_id == 0;
+    // Who comes to a cluster may leave the number to it; who founds one without a number asks for one shard.
+    let shards = |of: &pb::Introduction| match of.shards {
+        0 if is_founding => Some(1),
+        0 => None,
+        shards => Some(shards),
+    };
+    let (theirs, ours) = (shards(other)?, shards(own)?);
+    (theirs != ours).then(|| {
+        format!(
+            "node {} asks for or has {theirs} shards, node {} {ours}",
+            other.node, own.node
+        )
+    })
 }
 
 impl raft_net::AddressBook for Member {

@@ -6,6 +6,8 @@
 //! | `address_book` | where replicas are, kept on disk |
 //! | `member` | who this node is, and what it knows of the cluster |
 //! | `greeter` | calls of other nodes |
+//! | `asking` | what is asked before groups open: who the others are, whether somebody else has this number |
+//! | `founding` | what a cluster is, as told to an empty directory |
 //! | `bootstrap` | an empty directory founds a cluster, or comes back to one under the next incarnation |
 //! | `nodes_service` | what other nodes ask |
 //! | `gossip` | addresses and incarnations, told every second |
@@ -16,7 +18,9 @@
 
 mod address_book;
 mod agreed_wall;
+mod asking;
 mod bootstrap;
+mod founding;
 mod gossip;
 mod greeter;
 mod member;
@@ -31,10 +35,11 @@ mod tests;
 
 pub use address_book::{AddressBook, BookError, NodeEntry};
 pub use agreed_wall::{AgreedWall, SampledWall};
+pub use asking::ask_before_opening;
 pub use bootstrap::{BootstrapError, bootstrap};
 pub use gossip::{GossipEnd, gossip};
 pub use greeter::Greeter;
-pub use member::Member;
+pub use member::{HasLink, Member};
 pub use nodes_service::NodesService;
 pub use rejoin::rejoin;
 pub use replica_id::{incarnation, node_number, replica_id, store_id};

@@ -33,14 +33,24 @@ impl Nodes for NodesService {
             .into_inner()
             .caller
             .ok_or_else(|| Status::invalid_argument("no introduction"))?;
+        let of = |cluster_id: u64| {
+            self.member
+                .descriptor()
+                .map_or(cluster_id, |d| d.cluster_id)
+        };
+        let is_stranger = caller.cluster_id != 0 && caller.cluster_id != of(caller.cluster_id);
+        let is_other = caller.process != self.member.process;
+        if caller.node == self.member.node && is_other && !is_stranger {
+            let (node, address) = (caller.node, &self.member.address);
+            return Err(Status::already_exists(format!(
+                "node {node} is already here: another process serves at {address}"
+            )));
+        }
         if let Some(objection) = self.member.objection(&caller) {
             return Err(Status::failed_precondition(objection));
         }
-        if caller.node == self.member.node && caller.address != self.member.address {
-            let (node, address) = (caller.node, &self.member.address);
-            return Err(Status::failed_precondition(format!(
-                "node {node} is already here, at {address}"
-            )));
+        if let Some(alive) = self.member.still_alive(&caller) {
+            return Err(Status::already_exists(alive));
         }
         let member = Arc::clone(&self.member);
         let (is_empty, node) = (caller.cluster_id == 0, caller.node);

@@ -59,18 +59,25 @@ impl Places {
 
     async fn start_with(&self, node: u32, dir: PathBuf, shards: u64) -> Up {
         let (_, address) = self.addresses[node as usize - 1].clone();
+        self.start_at(node, dir, shards, &address, &address).await
+    }
+
+    /// Listens at one address and tells others another one.
+    async fn start_at(&self, node: u32, dir: PathBuf, shards: u64, listen: &str, told: &str) -> Up {
         let member = Arc::new(Member {
             book: Arc::new(AddressBook::open(&dir).unwrap()),
             descriptor: RwLock::new(Descriptor::read(&dir).unwrap()),
             dir,
             node,
-            address: address.clone(),
+            address: told.to_owned(),
             has_store: true,
             founders: self.addresses.clone(),
-            shards,
+            shards: Some(shards),
+            process: u64::from_be_bytes(crate::identity::draw().unwrap()),
             suffixes: SuffixList::shipped(),
+            links: OnceLock::new(),
         });
-        let listener = bind(&address).await;
+        let listener = bind(listen).await;
         let service = NodesService::new(Arc::clone(&member), Arc::new(OnceLock::new()));
         let server = tokio::spawn(async move {
             tonic::transport::Server::builder()
@@ -236,4 +243,154 @@ async fn what_does_not_belong_together_is_refused_with_the_reason() {
     let (a, b) = tokio::join!(joined(&one), joined(&two));
     let words = [refusal(a), refusal(b)];
     assert!(words.iter().all(|w| w.contains("shards")), "{words:?}");
+}
+
+fn words(result: Result<Descriptor, BootstrapError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+/// An empty directory that was started under a living node's number, on another port, once became incarnation 1 at once,
+/// and the living node then gave up its place.
+#[tokio::test]
+async fn a_living_nodes_number_is_not_taken() {
+    let places = Places::new(3).await;
+    let ups = founded(&places).await;
+    let live = places.addresses[1].1.clone();
+    for told in [live.as_str(), "127.0.0.1:9"] {
+        // It tells others the living node's address, as the configuration has it, or one of its own.
+        let dir = tempfile::tempdir().unwrap();
+        let second = places
+            .start_at(2, dir.path().to_owned(), 4, "127.0.0.1:0", told)
+            .await;
+        let refusal = words(joined(&second).await);
+        assert!(refusal.contains("already here"), "{refusal}");
+        assert!(
+            Descriptor::read(dir.path()).unwrap().is_none(),
+            "nothing was taken"
+        );
+    }
+    for up in &ups {
+        assert_eq!(up.member.recorded(2), Some(0));
+    }
+    // Its real directory still opens.
+    ask_before_opening(&ups[1].member, &Greeter::default())
+        .await
+        .unwrap();
+}
+
+/// The newcomer cannot reach the living node, but others can.
+#[tokio::test]
+async fn members_refuse_a_later_incarnation_while_they_have_a_link_to_the_present_one() {
+    let mut places = Places::new(3).await;
+    let mut ups = founded(&places).await;
+    drop(ups.remove(1));
+    let is_linked = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let there = Arc::clone(&is_linked);
+    let links: HasLink =
+        Box::new(move |replica| replica == 2 && there.load(std::sync::atomic::Ordering::SeqCst));
+    assert!(ups[0].member.links.set(links).is_ok());
+    places.wipe(2);
+    let second = places.start(2).await;
+    let refusal = words(joined(&second).await);
+    assert!(refusal.contains("node 2 lives"), "{refusal}");
+    assert!(second.member.descriptor().is_none());
+    // Nor do they take somebody else's word for it.
+    let told = proto::raft_v1::Introduction {
+        known: vec![proto::raft_v1::KnownNode {
+            node: 2,
+            incarnation: 1,
+            ..Default::default()
+        }],
+        ..ups[1].member.introduction()
+    };
+    ups[0].member.learn(&told).unwrap();
+    assert_eq!(ups[0].member.recorded(2), Some(0));
+    // It dies: the place is free.
+    is_linked.store(false, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(joined(&second).await.unwrap().replica, replica_id(2, 1));
+}
+
+#[tokio::test]
+async fn who_comes_to_a_cluster_with_other_founders_or_shards_is_refused() {
+    let mut places = Places::new(3).await;
+    let mut ups = founded(&places).await;
+    drop(ups.remove(1));
+    places.wipe(2);
+    let second = places.start_with(2, places.dir(2), 7).await;
+    let refusal = words(joined(&second).await);
+    assert!(refusal.contains("7 shards"), "{refusal}");
+    drop(second);
+    let addresses = places.addresses.clone();
+    places.addresses.truncate(2);
+    let second = places.start(2).await;
+    let refusal = words(joined(&second).await);
+    assert!(
+        refusal.contains("[1, 2, 3]") && refusal.contains("[1, 2]"),
+        "{refusal}"
+    );
+    drop(second);
+    places.addresses = addresses;
+    assert!(joined(&places.start(2).await).await.is_ok());
+}
+
+/// A directory says whose it is; one of another node once spoke in the name of the node that was started with it.
+#[tokio::test]
+async fn a_replica_of_another_node_is_not_believed() {
+    let places = Places::new(3).await;
+    let ups = founded(&places).await;
+    let told = proto::raft_v1::Introduction {
+        replica: replica_id(2, 5),
+        incarnation: 5,
+        ..ups[0].member.introduction()
+    };
+    let objection = ups[2].member.objection(&told).unwrap();
+    assert!(objection.contains("directory of node 2"), "{objection}");
+    assert_eq!(ups[2].member.objection(&ups[0].member.introduction()), None);
+}
+
+#[tokio::test]
+async fn a_directory_is_asked_about_before_it_opens() {
+    let mut places = Places::new(3).await;
+    let mut ups = founded(&places).await;
+    let greeter = Greeter::default();
+    let asked = |up: &Up| {
+        let member = Arc::clone(&up.member);
+        async move {
+            let asked = ask_before_opening(&member, &Greeter::default()).await;
+            asked.map_err(|error| error.to_string())
+        }
+    };
+    // One that was replaced.
+    drop(ups.remove(1));
+    let lost = places.wipe(2);
+    let back = places.start(2).await;
+    joined(&back).await.unwrap();
+    gossip_once(&ups, &greeter).await;
+    drop(back);
+    let old = places.start_with(2, lost.path().to_owned(), 4).await;
+    let refusal = asked(&old).await.unwrap_err();
+    assert!(refusal.contains("took this directory's place"), "{refusal}");
+    drop(old);
+    // One of another cluster.
+    let strangers = Places::new(3).await;
+    let theirs = founded(&strangers).await;
+    drop(theirs);
+    let stranger = places.start_with(2, strangers.dir(2), 4).await;
+    let refusal = asked(&stranger).await.unwrap_err();
+    assert!(refusal.contains("is of cluster"), "{refusal}");
+    // The stranger alone does not keep the others from opening.
+    drop(ups.remove(1));
+    assert_eq!(asked(&ups[0]).await, Ok(()));
+    // With nobody there nobody is waited for.
+    drop(stranger);
+    assert_eq!(asked(&ups[0]).await, Ok(()));
+}
+
+/// Everybody tells the others what it knows, once.
+async fn gossip_once(ups: &[Up], greeter: &Greeter) {
+    for up in ups {
+        for (_, address) in up.member.others() {
+            let _away = greeter.hello(&address, up.member.introduction()).await;
+        }
+    }
 }

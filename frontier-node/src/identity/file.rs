@@ -24,6 +24,9 @@ pub(super) struct Stored {
     fingerprint_secret: String,
     founders: Vec<u32>,
     admitted: bool,
+    /// Absent in what earlier programs wrote.
+    #[serde(default)]
+    opened: bool,
     shards: Vec<StoredRange>,
 }
 
@@ -51,6 +54,7 @@ impl Stored {
             fingerprint_secret: format!("{:032x}", u128::from_be_bytes(descriptor.key.to_bytes())),
             founders: descriptor.founders.clone(),
             admitted: descriptor.admitted,
+            opened: descriptor.opened,
             shards: descriptor.shards.iter().map(range).collect(),
         }
     }
@@ -106,6 +110,7 @@ impl Stored {
             suffix_list_digest: number("suffix_list_digest", &self.suffix_list_digest)?,
             canonicalizer_version: self.canonicalizer_version,
             admitted: self.admitted,
+            opened: self.opened,
         })
     }
 

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `settings` | flags, environment and configuration file, checked |
 //! | `running` | a node from its listeners to its clean stop |
+//! | `panics` | a panic of any task ends the process |
 //! | `servers` | the gRPC and HTTP servers |
 //! | `test_clocks` | clocks that are wrong on purpose, for drills |
 
+mod panics;
 mod running;
 mod servers;
 mod settings;
@@ -16,13 +18,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use crate::open_files::raise_limit;
+
 pub use running::{ProcessError, run};
 pub use settings::{Settings, SettingsError};
 
 /// The program.
 pub fn main() -> ExitCode {
+    panics::end_process();
     program::end_with_parent("frontier-node");
     program::log_to_stderr("frontier-node", "info,openraft=error");
+    raise_limit();
     let ended = Settings::parse()
         .complete()
         .map_err(ProcessError::from)

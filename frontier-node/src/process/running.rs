@@ -21,10 +21,11 @@ use super::test_clocks::TestClocks;
 use crate::clock::Clocks;
 use crate::cluster::{
     AddressBook, AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService,
-    SampledWall, bootstrap, gossip, incarnation, rejoin, replica_id, store_id, take_over,
+    SampledWall, ask_before_opening, bootstrap, gossip, incarnation, rejoin, replica_id, store_id,
+    take_over,
 };
 use crate::grpc::{ServeError, check_address};
-use crate::identity::{Descriptor, IdentityError};
+use crate::identity::{Asked, Descriptor, IdentityError, draw};
 use crate::limits::{DEFAULT_MIN_FREE_BYTES, HAND_OVER_MS, HANDSHAKE_STOP_MS};
 use crate::node::{FrontierNode, NodeError};
 use crate::options::NodeOptions;
@@ -175,7 +176,13 @@ async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, 
         Some((_, address)) if !address.ends_with(":0") => address.clone(),
         _ => local(grpc)?.to_string(),
     };
-    let (has_store, shards) = (!settings.no_store, settings.shards.unwrap_or(1));
+    let (has_store, shards) = (!settings.no_store, settings.shards);
+    let named = !settings.peers.is_empty();
+    let asked = Asked {
+        node,
+        founders: founders.iter().filter(|_| named).map(|(n, _)| *n).collect(),
+        shards,
+    };
     blocking(move || {
         raftlog::make_durable_dir(&dir).map_err(|error| IdentityError::Io {
             path: dir.clone(),
@@ -183,7 +190,7 @@ async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, 
         })?;
         let descriptor = Descriptor::read(&dir)?;
         if let Some(descriptor) = &descriptor {
-            descriptor.check_identity(&suffixes)?;
+            descriptor.check_identity(&suffixes, &asked)?;
         }
         let member = Member {
             book: Arc::new(AddressBook::open(&dir)?),
@@ -194,7 +201,9 @@ async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, 
             has_store,
             founders,
             shards,
+            process: u64::from_be_bytes(draw()?),
             suffixes,
+            links: OnceLock::new(),
         };
         let own = member.entry();
         member.book.learn(own.as_slice())?;
@@ -211,9 +220,6 @@ async fn join(
     nodes: &NodesService,
     stop: &CancellationToken,
 ) -> Result<Option<Descriptor>, ProcessError> {
-    if let Some(descriptor) = member.descriptor().filter(|d| d.admitted) {
-        return Ok(Some(descriptor));
-    }
     let start = |error: std::io::Error| ProcessError::Start(error.to_string());
     let (handshake_over, clone) = (CancellationToken::new(), grpc.try_clone().map_err(start)?);
     let server = tokio::spawn(serve_handshake(
@@ -223,7 +229,7 @@ async fn join(
     ));
     let descriptor = tokio::select! {
         () = stop.cancelled() => None,
-        joined = bootstrap(member, greeter) => Some(joined?),
+        joined = admitted(member, greeter) => Some(joined?),
     };
     handshake_over.cancel();
     let abort = server.abort_handle();
@@ -232,6 +238,17 @@ async fn join(
         abort.abort();
     }
     Ok(descriptor)
+}
+
+/// The descriptor of a directory that may open its groups, as far as anybody who answers can tell.
+async fn admitted(member: &Arc<Member>, greeter: &Greeter) -> Result<Descriptor, BootstrapError> {
+    match member.descriptor().filter(|d| d.admitted) {
+        Some(descriptor) => {
+            ask_before_opening(member, greeter).await?;
+            Ok(descriptor)
+        }
+        None => bootstrap(member, greeter).await,
+    }
 }
 
 async fn open(
@@ -249,6 +266,10 @@ async fn open(
         Arc::clone(member) as Arc<dyn raft_net::AddressBook>,
         Arc::clone(&clocks) as Arc<dyn raft_net::WallClock>,
     );
+    let links = Arc::downgrade(&transport);
+    let _ = member.links.set(Box::new(move |replica| {
+        links.upgrade().is_some_and(|t| t.has_link(replica))
+    }));
     let pages = if member.has_store {
         Some(open_pages(&member.dir, settings.min_free_bytes).await?)
     } else {
@@ -376,6 +397,7 @@ fn add_figures(parts: &Parts) {
             ("raft_dials", net.dials),
             ("raft_dials_failed", net.dials_failed),
             ("raft_deaths_seen", net.refused),
+            ("raft_links_open", transport.open_links()),
         ]
     }));
     if let Some(pages) = parts.pages.clone() {

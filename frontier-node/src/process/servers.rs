@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 
 use crate::cluster::NodesService;
-use crate::grpc::{ServeError, Skin, frontier_service, reflection_service};
+use crate::grpc::{ServeError, Skin, connections, frontier_service, reflection_service};
 use crate::node::FrontierNode;
 
 /// What a node serves.
@@ -42,7 +42,7 @@ pub(super) async fn serve(
         .add_optional_service(pages)
         .add_service(health_service)
         .add_service(reflection_service()?)
-        .serve_with_incoming_shutdown(raft_net::incoming(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(connections(listener), stop.cancelled_owned())
         .await
         .map_err(|error| ServeError::Transport(error.to_string()))
 }
@@ -55,7 +55,7 @@ pub(super) async fn serve_handshake(
 ) -> Result<(), ServeError> {
     Server::builder()
         .add_service(NodesServer::new(nodes))
-        .serve_with_incoming_shutdown(raft_net::incoming(listener), stop.cancelled_owned())
+        .serve_with_incoming_shutdown(connections(listener), stop.cancelled_owned())
         .await
         .map_err(|error| ServeError::Transport(error.to_string()))
 }

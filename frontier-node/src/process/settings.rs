@@ -168,6 +168,7 @@ impl Settings {
             }
             Some((_, address)) => self.check_own(node, address)?,
         }
+        self.check_port(&founders)?;
         if let Some(rate) = self.test_clock_rate
             && rate.abs() > 100_000
         {
@@ -199,6 +200,24 @@ impl Settings {
             ));
         }
         Ok(())
+    }
+
+    /// Others reach this node where its own entry among the founders says; if that is the place of another process, this
+    /// one speaks in its name.
+    fn check_port(&self, founders: &[(u32, String)]) -> Result<(), SettingsError> {
+        let (node, listen) = (self.node(), self.listen().port());
+        let own = founders.iter().find(|(number, _)| *number == node);
+        let Some((_, address)) = own else {
+            return Ok(());
+        };
+        let told = address.rsplit_once(':').map_or("", |(_, port)| port);
+        if listen == 0 || told == "0" || told == listen.to_string() {
+            return Ok(());
+        }
+        Err(wrong(
+            "listen",
+            format!("port {listen} is not that of this node's own peer entry, {node}={address}"),
+        ))
     }
 
     /// This node's number.
@@ -304,7 +323,7 @@ mod tests {
         let file = path.to_str().unwrap().to_owned();
         std::fs::write(
             &path,
-            "dir = \"from-file\"\nnode = 2\nshards = 4\npeers = [\"2=h:1\", \"1=g:2\"]\n",
+            "dir = \"from-file\"\nnode = 2\nshards = 4\nlisten = \"127.0.0.1:1\"\npeers = [\"2=h:1\", \"1=g:2\"]\n",
         )
         .unwrap();
         let settings = parsed(&["--config", &file, "--dir", "from-flag"]).unwrap();
@@ -316,6 +335,25 @@ mod tests {
         assert!(
             error.contains("shard") && error.contains("node.toml"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_port_that_is_not_the_announced_one_is_refused() {
+        let with = |listen: &str, own: &str| {
+            let own = format!("2={own}");
+            let flags = [
+                "--dir", "x", "--node", "2", "--listen", listen, "--peer", &own,
+            ];
+            parsed(&flags).map_err(|error| error.to_string())
+        };
+        assert!(with("127.0.0.1:7702", "some.example:7702").is_ok());
+        assert!(with("127.0.0.1:0", "some.example:7702").is_ok());
+        assert!(with("127.0.0.1:7702", "some.example:0").is_ok());
+        let words = with("127.0.0.1:7709", "some.example:7702").unwrap_err();
+        assert!(
+            words.contains("7709") && words.contains("2=some.example:7702"),
+            "{words}"
         );
     }
 

@@ -39,16 +39,46 @@ async fn metrics_and_status_page_show_the_shards() {
     assert!(metrics.contains("escapement_discover_items_total{answer=\"new\"} 1"));
     assert!(metrics.contains("what=\"fsyncs\""));
     assert!(!metrics.contains("a.example"), "hosts are never labels");
+    assert!(
+        metrics.contains("escapement_node{what=\"disk_full\"} 0"),
+        "{metrics}"
+    );
     let page = http_get(address, "/").await;
     assert!(
         page.contains("<td>leader</td>") && page.matches("<tr><td>").count() == 2,
         "{page}"
     );
+    assert!(page.contains("Disk: works"), "{page}");
     assert!(
         http_get(address, "/nothing")
             .await
             .starts_with("HTTP/1.1 404")
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_disk_is_a_figure_and_stands_on_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path(), 1);
+    options.engine.min_free_bytes = u64::MAX;
+    let node = Arc::new(crate::FrontierNode::open(options).await.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Arc::clone(&node);
+    tokio::spawn(async move { server.serve_http(listener, false).await });
+    let full = "escapement_node{what=\"disk_full\"} 1";
+    // The space is measured by a thread of its own.
+    for _ in 0..500 {
+        if http_get(address, "/metrics").await.contains(full) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let metrics = http_get(address, "/metrics").await;
+    assert!(metrics.contains(full), "{metrics}");
+    let page = http_get(address, "/").await;
+    assert!(page.contains("Disk: full"), "{page}");
+    node.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use openraft::SnapshotPolicy;
@@ -12,6 +12,7 @@ use prost::Message;
 use rocksdb::{Cache, DB, WriteOptions};
 use tokio::sync::Semaphore;
 
+use super::whole::{check_log, check_state, log_dir, state_dir};
 use super::{Engine, Shared};
 use crate::db_cell::DbCell;
 use crate::errors::OpenError;
@@ -107,15 +108,32 @@ impl Engine {
 type Databases = (Arc<DbCell>, Arc<DbCell>, Cache);
 
 fn open_databases(options: &EngineOptions) -> Result<Databases, OpenError> {
+    let dir = &options.dir;
+    check_log(dir)?;
     let log_cache = Cache::new_lru_cache(options.log_cache_size_bytes);
-    let log_options = options.clone();
+    let (log_options, may_make) = (options.clone(), AtomicBool::new(true));
     let log = DbCell::open(Box::new(move || {
-        open_log(&log_options.dir.join("log"), &log_options, &log_cache)
+        // Only the first time: a disk that is away after a failure must not come back as an empty one.
+        let may_make = may_make.swap(false, Ordering::Relaxed);
+        open_log(
+            &log_dir(&log_options.dir),
+            &log_options,
+            &log_cache,
+            may_make,
+        )
     }))?;
+    check_state(&*log.get().map_err(closed)?, dir)?;
     let state_cache = Cache::new_lru_cache(options.block_cache_size_bytes);
     let (state_options, cache) = (options.clone(), state_cache.clone());
+    let may_make = AtomicBool::new(true);
     let state = DbCell::open(Box::new(move || {
-        open_state(&state_options.dir.join("state"), &state_options, &cache)
+        let may_make = may_make.swap(false, Ordering::Relaxed);
+        open_state(
+            &state_dir(&state_options.dir),
+            &state_options,
+            &cache,
+            may_make,
+        )
     }))?;
     Ok((Arc::new(log), Arc::new(state), state_cache))
 }

@@ -28,6 +28,11 @@ pub(crate) fn field_key(group_id: GroupId, field: LogField) -> [u8; 10] {
     key
 }
 
+/// The tag of all groups' fields, and where they begin.
+pub(crate) fn fields_start() -> (u8, [u8; 1]) {
+    (FIELD_TAG, [FIELD_TAG])
+}
+
 /// Key of an entry.
 pub(crate) fn entry_key(group_id: GroupId, index: u64) -> [u8; 17] {
     let mut key = [ENTRY_TAG; 17];

@@ -12,11 +12,12 @@ use crate::options::EngineOptions;
 /// Memtable of the log: entries are purged soon, so most never need to be compacted.
 const MEMTABLE_BYTES: usize = 32 * 1024 * 1024;
 
-/// Opens the log database: cuts a torn tail, refuses damage.
+/// Opens the log database: cuts a torn tail, refuses damage. A missing one is made if `may_make`.
 pub(crate) fn open_log(
     dir: &Path,
     options: &EngineOptions,
     cache: &Cache,
+    may_make: bool,
 ) -> Result<DB, OpenError> {
     let cut_bytes = repair(dir).map_err(|error| match error {
         WalError::Damaged { file, offset } => OpenError::Corrupt {
@@ -39,7 +40,7 @@ pub(crate) fn open_log(
     table.set_cache_index_and_filter_blocks(true);
     table.set_block_size(32 * 1024);
     let mut db = Options::default();
-    db.create_if_missing(true);
+    db.create_if_missing(may_make);
     db.set_block_based_table_factory(&table);
     db.set_compression_type(DBCompressionType::None);
     db.set_write_buffer_size(MEMTABLE_BYTES);

@@ -8,14 +8,15 @@ use crate::errors::OpenError;
 use crate::open_db::open_db;
 use crate::options::EngineOptions;
 
-/// Opens the state database, making it if it is missing.
+/// Opens the state database. A missing one is made if `may_make`.
 pub(crate) fn open_state(
     dir: &Path,
     options: &EngineOptions,
     cache: &Cache,
+    may_make: bool,
 ) -> Result<DB, OpenError> {
     let mut db = table_options(options, cache);
-    db.create_if_missing(true);
+    db.create_if_missing(may_make);
     db.set_write_buffer_size(options.memtable_size_bytes);
     db.set_max_write_buffer_number(2);
     db.set_max_background_jobs(options.background_threads);

@@ -8,8 +8,9 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `quorum_lost`, `refusals`, `early_callers`, `lost_copies`, `killed_parent`, `unheard` | tests |
+//! | `directories`, `early_callers`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `unheard` | tests |
 
+mod directories;
 mod early_callers;
 mod fetching;
 mod judge;
@@ -20,6 +21,7 @@ mod offering;
 mod process;
 mod quorum_lost;
 mod refusals;
+mod resources;
 mod talk;
 mod unheard;
 

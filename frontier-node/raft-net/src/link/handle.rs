@@ -62,6 +62,11 @@ impl LinkHandle {
         *self.sample.lock()
     }
 
+    /// Whether it is open.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.state.borrow() == LinkState::Up
+    }
+
     /// Sends one heartbeat with the next batch and waits for its own reply, at most `timeout`; fails at once while the
     /// link is down.
     pub(crate) async fn heartbeat(

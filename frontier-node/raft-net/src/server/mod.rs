@@ -21,7 +21,7 @@ use crate::limits::{MAX_CALL_BYTES, MAX_MESSAGE_BYTES};
 use crate::status::to_status;
 use crate::wall::WallClock;
 pub(crate) use inbox::Inbox;
-pub use settings::{incoming, tuned};
+pub use settings::tuned;
 
 /// The receiving side of a replica.
 pub struct RaftService {

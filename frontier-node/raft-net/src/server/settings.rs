@@ -1,8 +1,6 @@
 //! How a server is to be set up that carries this service.
 
-use tokio::net::TcpListener;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 use crate::limits::{
     CONNECTION_WINDOW_BYTES, KEEP_ALIVE, KEEP_ALIVE_TIMEOUT, MAX_STREAMS, STREAM_WINDOW_BYTES,
@@ -18,10 +16,4 @@ pub fn tuned(server: Server) -> Server {
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
-}
-
-/// A listener's connections, without Nagle's delay of small replies. A server's own `tcp_nodelay` does not reach
-/// connections that were accepted for it.
-pub fn incoming(listener: TcpListener) -> TcpIncoming {
-    TcpIncoming::from(listener).with_nodelay(Some(true))
 }

@@ -28,8 +28,10 @@ async fn a_death_is_told_once_and_the_link_comes_back() {
     for death in 1..=2 {
         let serving = Serving::stand_in(socket, 2, &inbox);
         linked(&sender).await;
+        assert!(sender.has_link(2) && sender.open_links() == 1);
         serving.die();
         assert_eq!(soon("the death is told", deaths.recv()).await, Ok(2));
+        assert!(!sender.has_link(2) && sender.open_links() == 0);
         let failed = sender.metrics().dials_failed;
         until("it goes on dialling", || {
             sender.metrics().dials_failed > failed + 2

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod appends;
+mod connections;
 mod duplicates;
 mod engines;
 mod heartbeats;
