@@ -2,7 +2,7 @@
 
 use raftlog::{DiskStep, FaultHook, Rule};
 
-/// A bug that the rules of DESIGN close.
+/// A bug that the rules of docs/PROTOCOL.md close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bug {
     /// A new leader counts its time from the receipt of an older entry than the one whose stamp it takes.

@@ -1,4 +1,4 @@
-//! The life of one lease at a model fetcher, by the rules of DESIGN section 5: the deadline with its margin, a check before
+//! The life of one lease at a model fetcher, by the rules of docs/PROTOCOL.md: the deadline with its margin, a check before
 //! the request and one at its write, ages of the contact taken when a report is sent.
 
 use std::sync::Arc;
