@@ -18,6 +18,11 @@ pub struct Left {
 }
 
 impl Left {
+    /// Whether something waits of which a host becomes ready within this time.
+    pub fn may_lease(&self, within: Duration) -> bool {
+        self.queued > 0 && u128::from(self.next_ready_in_ms) <= within.as_millis()
+    }
+
     /// Whether nothing goes on, and nothing becomes ready within the patience: what is queued waits for a host out of reach.
     pub fn is_idle(&self, patience: Duration) -> bool {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -102,5 +107,16 @@ mod tests {
             text,
             "5 queued, 1 leased, 0 links undelivered, next host ready in 400 ms"
         );
+    }
+
+    #[test]
+    fn a_shard_may_lease_when_something_that_waits_is_ready_in_time() {
+        let within = Duration::from_secs(30);
+        let may_lease = |shard: ShardStatusResponse| left(&[shard]).may_lease(within);
+        assert!(may_lease(shard(1, 0, 0)));
+        assert!(may_lease(shard(1, 0, 30_000)));
+        assert!(!may_lease(shard(1, 0, 30_001)), "later than asked");
+        assert!(!may_lease(shard(1, 0, u64::MAX)), "nothing waits for time");
+        assert!(!may_lease(shard(0, 1, 0)), "all that is left is leased");
     }
 }
