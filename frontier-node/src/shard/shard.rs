@@ -10,8 +10,8 @@ use machine::{Body, Command, Machine};
 use parking_lot::RwLock;
 use prost::Message;
 use raftlog::{
-    Engine, FaultHook, Group, GroupConfig, GroupError, Leadership, MachineFactory, NodeId, Rule,
-    StateMachine,
+    Engine, FaultHook, Group, GroupConfig, GroupError, GroupState, Leadership, MachineFactory,
+    NodeId, Rule, StateMachine,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -150,8 +150,15 @@ impl Shard {
         self.shared.holds(partition)
     }
 
-    /// Whoever leads is told, as far as is known.
+    /// Whoever leads is told, as far as is known; or why nobody can.
     pub(crate) fn not_leader(&self) -> CallError {
+        // Nobody else can lead a shard with one replica: what stops that one says more than a search.
+        if self.shared.context.voters.len() <= 1
+            && let GroupState::Recovering(reason) | GroupState::Stopped(reason) =
+                self.shared.group.status().state
+        {
+            return unavailable(reason.to_string());
+        }
         self.shared
             .context
             .hints
