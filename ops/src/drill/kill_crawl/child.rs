@@ -1,5 +1,6 @@
 //! The crawl as a process of its own, so that it can be killed.
 
+use crate::drill::limits::PATIENCE;
 use crate::output::CommandError;
 use ::fakeweb::RunningFakeWeb;
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub struct Crawl {
     pub delay: Duration,
     /// How long a lease lasts.
     pub lease_ttl: Duration,
+    /// Attempts of a URL.
+    pub attempts: u32,
 }
 
 impl Crawl {
@@ -93,10 +96,12 @@ impl Crawl {
                 &ms(self.lease_ttl),
                 "--fetch-timeout",
                 "4s",
+                // Doubled at each failure: the last wait of all attempts is within the patience.
                 "--back-off",
-                "1s",
+                "250ms",
             ])
-            .args(["--attempts", "3", "--patience", "6s"])
+            .args(["--attempts", &self.attempts.to_string()])
+            .args(["--patience", &ms(PATIENCE)])
             .arg("--out")
             .arg(&self.out);
         Ok(command)

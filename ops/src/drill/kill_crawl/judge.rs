@@ -1,5 +1,6 @@
 //! What the web saw against what the manifest and the kills allow.
 
+use super::child::Crawl;
 use crate::output::CommandError;
 use ::fakeweb::{
     AllowedRepeats, Arrival, CheckOptions, CrawlOutcome, Manifest, Outcome, OutcomeReport, Report,
@@ -9,9 +10,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
-
-/// Attempts of a URL that never gives a whole answer, as the crawl is told.
-const ATTEMPTS: u32 = 3;
 
 /// What was in flight at the kills.
 #[derive(Debug, Default)]
@@ -46,14 +44,14 @@ impl Verdict {
         manifest: &Manifest,
         outcomes: Vec<CrawlOutcome>,
         kills: &Kills,
-        delay: Duration,
+        crawl: &Crawl,
     ) -> Self {
         let options = CheckOptions {
-            min_delay_ms: u32::try_from(delay.as_millis()).unwrap_or(u32::MAX),
+            min_delay_ms: u32::try_from(crawl.delay.as_millis()).unwrap_or(u32::MAX),
             allowed_repeats: kills.in_flight.clone(),
             attempts: BTreeMap::from([
-                (Outcome::ServerError, ATTEMPTS),
-                (Outcome::Truncated, ATTEMPTS),
+                (Outcome::ServerError, crawl.attempts),
+                (Outcome::Truncated, crawl.attempts),
             ]),
             ..CheckOptions::default()
         };
@@ -62,7 +60,7 @@ impl Verdict {
             outcomes: compare_outcomes(outcomes, manifest),
             kills: kills.rounds,
             in_flight: kills.in_flight.len(),
-            delay,
+            delay: crawl.delay,
         }
     }
 

@@ -16,6 +16,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// Attempts of a URL that no kill takes one of: what is leased at a kill may have been contacted, and counts.
+const ATTEMPTS: u32 = 3;
+
 /// Arguments of `drill kill-crawl`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
@@ -72,6 +75,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         web: web.addr,
         delay: args.delay,
         lease_ttl: args.lease_ttl,
+        attempts: ATTEMPTS.saturating_add(args.kills),
     };
     let kills = kill_and_resume(args, &crawl, &web)?;
     let summary = crawl.run_to_end()?;
@@ -79,7 +83,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     let arrivals = web.arrivals();
     web.shutdown()
         .map_err(|e| CommandError::io("cannot write the arrival log", e))?;
-    let verdict = Verdict::of(arrivals, &manifest, outcomes, &kills, args.delay);
+    let verdict = Verdict::of(arrivals, &manifest, outcomes, &kills, &crawl);
     if args.json {
         output::line(verdict.json(&summary)?)?;
     } else {
