@@ -22,17 +22,18 @@ use crate::{
 use proptest::prelude::*;
 
 /// One random step: a choice and two numbers that its meaning is drawn from.
-type Draw = (u8, u64, u64);
+pub(crate) type Draw = (u8, u64, u64);
 
-struct World {
-    shard: Shard,
-    leases: Vec<Lease>,
+pub(crate) struct World {
+    pub shard: Shard,
+    /// Granted and not ended yet.
+    pub leases: Vec<Lease>,
     number: u64,
     cursor: Vec<u8>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut shard = Shard::new();
         shard.crawl(CrawlPolicy {
             crawl: CRAWL,
@@ -65,7 +66,7 @@ impl World {
         )
     }
 
-    fn body(&mut self, (kind, a, b): Draw) -> Option<Body> {
+    pub fn body(&mut self, (kind, a, b): Draw) -> Option<Body> {
         let crawl = 1 + (a % 2) as u32;
         Some(match kind % 16 {
             0..=4 => Body::Discover(Discover {
@@ -254,9 +255,8 @@ impl World {
         }
     }
 
-    /// Applies to the machine that goes on and to one rebuilt at this moment; both must say the same and write the same.
-    fn step(&mut self, draw: Draw) {
-        let (kind, a, b) = draw;
+    /// Time passes, now and then much of it.
+    pub fn pass(&mut self, (kind, a, b): Draw) {
         self.shard.pass(
             [10, 1_000, 30_000, DAY_MS / 3][(hash::mix(a ^ b) % 4) as usize]
                 .min(if kind % 8 == 0 { u64::MAX } else { 2_000 }),
@@ -264,6 +264,11 @@ impl World {
         if kind == 200 {
             self.shard.wall_ms -= DAY_MS;
         }
+    }
+
+    /// Applies to the machine that goes on and to one rebuilt at this moment; both must say the same and write the same.
+    fn step(&mut self, draw: Draw) {
+        self.pass(draw);
         let Some(body) = self.body(draw) else { return };
         let entry = Entry {
             now_ms: self.shard.now_ms,
