@@ -31,6 +31,8 @@
 
 mod apply;
 #[cfg(test)]
+mod cost_tests;
+#[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod install_tests;
 #[cfg(test)]

@@ -34,7 +34,7 @@ impl Model {
         let (first, last) = self.range;
         let refusal = if let Some((done, _)) = spent {
             SplitRefusal::OtherSplit { done: *done }
-        } else if split.epoch < self.epoch {
+        } else if split.epoch < self.epoch || split.epoch == u64::MAX {
             SplitRefusal::StaleEpoch { epoch: self.epoch }
         } else if split.child == 0 {
             SplitRefusal::UnknownChild

@@ -13,7 +13,7 @@
 //! - `script`, `golden_tests`: the scripts in `golden/`.
 //! - `full_outbox_tests`: what is too large for a script.
 //! - `cost_tests`: row reads a command at two sizes.
-//! - `mutant_tests`: bugs put back on purpose, each of which must be caught.
+//! - `mutant_tests`, `split_mutant_tests`: bugs put back on purpose, each of which must be caught.
 
 mod clock;
 mod compare;
@@ -32,6 +32,7 @@ mod ops;
 mod random_tests;
 mod run;
 mod script;
+mod split_mutant_tests;
 mod split_tests;
 mod split_twin_tests;
 mod state;

@@ -388,6 +388,9 @@ impl Player {
             }
             CommandReply::SetPolicy(reply) if reply.refused.is_empty() => Vec::new(),
             CommandReply::SetPolicy(reply) => vec![format!("refused: {}", reply.refused)],
+            CommandReply::Remove(reply) if !reply.refused.is_empty() => {
+                vec![format!("refused: {}", reply.refused)]
+            }
             CommandReply::Remove(reply) => vec![format!(
                 "removed {}, marked {}",
                 reply.removed, reply.marked

@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 struct Pair {
     rows: MemRows,
     machines: Vec<Machine>,
-    /// Tokens of the pair by key.
-    tokens: BTreeMap<LeaseKey, u64>,
+    /// Tokens of the pair by key and the token of the shard that does not split.
+    tokens: BTreeMap<(LeaseKey, u64), u64>,
 }
 
 impl Pair {
@@ -78,7 +78,7 @@ impl Pair {
     /// The same ends of leases under the pair's tokens.
     fn with_tokens(&self, body: &Body) -> Body {
         let token = |key: Option<LeaseKey>, token: u64| {
-            key.and_then(|key| self.tokens.get(&key).copied())
+            key.and_then(|key| self.tokens.get(&(key, token)).copied())
                 .unwrap_or(token)
         };
         let mut body = body.clone();
@@ -267,12 +267,12 @@ impl Twins {
     fn lease(&mut self, body: Body) {
         let replies = self.pair.apply(&self.entry(Some(body.clone())));
         let leases = granted(&replies);
-        self.pair
-            .tokens
-            .extend(leases.iter().map(|lease| (lease.key, lease.token)));
         let one = self.world.shard.entry(vec![body]);
         let of_one = granted(&one);
         assert_eq!(without_tokens(&of_one), without_tokens(&leases));
+        let tokens = of_one.iter().zip(&leases);
+        let tokens = tokens.map(|(one, lease)| ((one.key, one.token), lease.token));
+        self.pair.tokens.extend(tokens);
         self.world.leases.extend(of_one);
         let hints = replies.iter().map(|reply| match reply {
             CommandReply::Lease(LeaseReply::Granted {

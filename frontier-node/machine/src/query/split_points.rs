@@ -3,8 +3,7 @@
 //!
 //! A partition hash is a site's, so every point lies between sites: no split cuts one in two.
 
-use crate::machine::Machine;
-use std::collections::BTreeMap;
+use crate::{machine::Machine, state::hosts::Site};
 
 /// What a part of the range has to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,20 +63,20 @@ impl Machine {
     pub fn middle_of_load(&self) -> Option<SplitPoint> {
         let sites = self.site_loads();
         let total = sites
-            .values()
-            .fold(Load::default(), |sum, load| sum.plus(*load));
+            .iter()
+            .fold(Load::default(), |sum, (_, load)| sum.plus(*load));
         let mut below = Load::default();
-        let mut points = Vec::with_capacity(sites.len());
-        for (at, load) in sites {
-            points.push(SplitPoint {
+        let points = sites.into_iter().map(|(at, load)| {
+            let point = SplitPoint {
                 at,
                 parent: below,
                 child: total.minus(below),
-            });
+            };
             below = below.plus(load);
-        }
+            point
+        });
         // Below the first site there is nothing.
-        let points = points.into_iter().skip(1);
+        let points = points.skip(1);
         points.min_by_key(|point| (point.parent.distance(point.child), point.at))
     }
 
@@ -102,18 +101,21 @@ impl Machine {
         above.into_iter().chain(below).collect()
     }
 
-    fn site_loads(&self) -> BTreeMap<u64, Load> {
-        let loads = self.hosts.sites().map(|(partition, site)| {
+    /// In the order of hashes.
+    fn site_loads(&self) -> Vec<(u64, Load)> {
+        let load = |(partition, site): (u64, Site)| {
             let load = Load {
                 queued: u64::from(site.queued),
                 leased: 0,
                 hosts: u64::from(site.hosts),
             };
             (partition, load)
-        });
-        let mut loads: BTreeMap<u64, Load> = loads.collect();
+        };
+        let mut loads: Vec<_> = self.hosts.sites().map(load).collect();
         for key in self.leases.keys() {
-            if let Some(load) = loads.get_mut(&key.partition) {
+            if let Ok(place) = loads.binary_search_by_key(&key.partition, |(site, _)| *site)
+                && let Some((_, load)) = loads.get_mut(place)
+            {
                 load.leased += 1;
             }
         }

@@ -97,8 +97,7 @@ fn the_child_is_seeded_with_what_is_the_shards() {
 fn a_lease_that_is_out_stays_valid_at_the_child_and_is_no_business_of_the_parent() {
     let (low, high) = sides();
     let mut parent = Shard::new();
-    allowed(&mut parent, &[&high, &format!("{high}2")]);
-    allowed(&mut parent, &[&low]);
+    allowed(&mut parent, &[&high, &format!("{high}2"), &low]);
     let leases = parent.lease(9);
     assert_eq!(leases.len(), 2);
     let lease = leases
