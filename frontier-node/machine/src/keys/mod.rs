@@ -1,6 +1,9 @@
 //! The row spaces, one a file. A key is a pinned tag byte, then (for all but the per-shard spaces) the partition hash,
 //! big-endian, so that a shard is one contiguous range of each space and a split moves no data.
 //!
+//! The spaces keyed by the shard's number instead are `meta`, `crawl` and `session`, and nothing else is keyed by it: of
+//! these a split writes the child's own (`command/split`). Whoever adds another decides there what a child gets of it.
+//!
 //! Sites have no space of their own: hosts and queued URLs of a site are sums over its host rows, which are all in memory,
 //! so that a row per site would only cost a write for each new URL.
 

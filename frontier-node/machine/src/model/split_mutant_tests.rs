@@ -168,7 +168,8 @@ fn a_range_that_is_kept_is_caught() {
     let error = caught(|replica| {
         edit::<MetaRow>(replica, keys::meta::key(SHARD), |row| row.last = 0xfff);
     });
-    assert!(error.contains("last") || error.contains("I18"), "{error}");
+    // Without a smaller range it is no split, and totals may not fall.
+    assert!(error.contains("I19"), "{error}");
 }
 
 #[test]

@@ -376,7 +376,7 @@ impl Twins {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(super::random_tests::config())]
 
     #[test]
     fn every_host_fares_as_if_nothing_was_split(
