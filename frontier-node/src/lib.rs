@@ -13,6 +13,7 @@
 //! | `identity` | what a directory was made with; mismatches are refused |
 //! | `service` | the calls of `frontier.v1` in this process |
 //! | `convert` | between the wire and the machine, with every check of what arrives |
+//! | `shards` | the shards of the node, and splits, which make more of them |
 //! | `shard` | one task a shard: gathers, stamps, submits, ticks; long polls |
 //! | `state` | the machine as the log's state machine |
 //! | `known` | the filter in front of RocksDB that lets known URLs cost nothing |
@@ -44,6 +45,7 @@ mod outbox;
 pub mod process;
 mod service;
 mod shard;
+mod shards;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -56,3 +58,4 @@ pub use known::FilterError;
 pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
 pub use options::NodeOptions;
+pub use shards::{ShardStanding, SplitAim, SplitDone, SplitError, SplitPlaces, SplitRequest};

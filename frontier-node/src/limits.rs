@@ -105,3 +105,8 @@ pub const TAKEOVER_TRIES: u32 = 5;
 pub const TAKEOVER_AGAIN_MS: u64 = 100;
 /// Least time between two offers of a leadership because of a full disk, ms.
 pub const GIVE_WAY_PAUSE_MS: u64 = 5_000;
+/// Pause before the opening of a split's child is tried again, ms.
+pub const OPEN_RETRY_MS: u64 = 500;
+/// First and longest time for which a child's first election may take before its parent's leader stands again, ms. Doubled
+/// each time: the others' votes must come within one of them.
+pub const FIRST_ELECTION_PAUSE_MS: (u64, u64) = (30, 500);

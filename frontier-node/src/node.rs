@@ -1,6 +1,5 @@
 //! A frontier node in this process: opened from a directory, used through `client::Frontier`, served over gRPC.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,9 +21,10 @@ use crate::known::{FilterError, KnownFilter};
 use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
-use crate::outbox::OutboxTask;
 use crate::service::{LocalFrontier, NodeShared};
 use crate::shard::{Shard, ShardContext, hand_over};
+use crate::shards::{Opener, Shards, open_missing};
+use crate::state::LocalMap;
 use crate::work::Work;
 
 /// Why a node did not open.
@@ -112,6 +112,7 @@ impl FrontierNode {
             filter: Arc::new(filter),
             metrics: Arc::clone(&metrics),
             voters: Arc::new(voters),
+            map: Arc::new(LocalMap::default()),
             hints: Arc::new(Hints::new(Arc::clone(&book))),
             waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
             blocking: Arc::new(Semaphore::new(BLOCKING_READS)),
@@ -119,24 +120,17 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
-        let mut opened = BTreeMap::new();
-        for range in &descriptor.shards {
-            opened.insert(
-                range.shard,
-                Arc::new(Shard::start(&engine, *range, context.clone()).await?),
-            );
-        }
         let shared = Arc::new(NodeShared {
-            shards: opened,
+            shards: Shards::default(),
             verifier: Verifier::new(Arc::clone(&suffixes), descriptor.key),
             identity: pb::Identity {
                 canonicalizer_version: CANONICALIZER_VERSION,
                 suffix_list_digest: suffixes.digest(),
             },
-            map_version: 1,
             book,
             context,
         });
+        open_shards(&engine, &shared, &descriptor).await?;
         let local = Peer {
             address: shared.book.address_of(node_id).unwrap_or_default(),
             frontier: Arc::new(LocalFrontier::new(Arc::clone(&shared))),
@@ -156,16 +150,20 @@ impl FrontierNode {
             gauges,
             stop,
         };
-        node.start_outboxes();
+        node.start_tasks();
         Ok(node)
     }
 
-    fn start_outboxes(&self) {
-        for shard in self.shared.shards.values() {
-            let metrics = Arc::clone(&self.shared.context.metrics);
-            let task = OutboxTask::new(Arc::clone(shard), Arc::clone(&self.router), metrics);
-            tokio::spawn(self.stop.clone().run_until_cancelled_owned(task.run()));
+    fn start_tasks(&self) {
+        let opener = Opener {
+            engine: Arc::clone(&self.engine),
+            shared: Arc::clone(&self.shared),
+            router: Arc::clone(&self.router),
+        };
+        for shard in self.shared.shards.all() {
+            opener.start(shard);
         }
+        tokio::spawn(self.stop.clone().run_until_cancelled_owned(opener.run()));
     }
 
     /// The frontier of this process.
@@ -190,15 +188,14 @@ impl FrontierNode {
 
     /// Whether the filter of known URLs is complete for every shard.
     pub fn filter_is_complete(&self) -> bool {
-        self.shared
-            .shards
-            .keys()
-            .all(|shard| self.shared.context.filter.is_valid(*shard))
+        let shards = self.shared.shards.ids();
+        let filter = &self.shared.context.filter;
+        shards.into_iter().all(|shard| filter.is_valid(shard))
     }
 
     /// The groups of all shards.
     pub fn groups(&self) -> Vec<Group> {
-        let shards = self.shared.shards.values();
+        let shards = self.shared.shards.all().into_iter();
         shards.map(|shard| shard.group().clone()).collect()
     }
 
@@ -218,7 +215,8 @@ impl FrontierNode {
             while self
                 .shared
                 .shards
-                .values()
+                .all()
+                .iter()
                 .any(|shard| shard.proven_term().is_none())
             {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -350,7 +348,8 @@ impl Gauges {
             "filter_size_bytes",
             self.shared.context.filter.size_bytes() as u64,
         );
-        for (id, shard) in &self.shared.shards {
+        for shard in self.shared.shards.all() {
+            let id = &shard.id();
             let group = shard.group().status();
             metrics.shard(*id, "leader", group.is_leader.into());
             metrics.shard(*id, "applied_index", group.applied_index);
@@ -404,6 +403,30 @@ impl Gauges {
         }
         metrics.text()
     }
+}
+
+/// Opens the shards of the founding, then what they have become: their children, and groups whose parents have forgotten them.
+/// Each replays what it had committed.
+async fn open_shards(
+    engine: &Engine,
+    shared: &NodeShared,
+    descriptor: &Descriptor,
+) -> Result<(), GroupError> {
+    let context = &shared.context;
+    for range in &descriptor.shards {
+        let shard = Shard::found(engine, *range, context.clone()).await?;
+        shared.shards.insert(Arc::new(shard));
+    }
+    open_missing(engine, shared).await?;
+    for id in engine.created_groups().await? {
+        // 0 is the cluster's own group.
+        if id != 0 && shared.shards.get(id).is_none() {
+            let shard = Shard::open(engine, id, None, context.clone()).await?;
+            shared.shards.insert(Arc::new(shard));
+        }
+    }
+    open_missing(engine, shared).await?;
+    Ok(())
 }
 
 async fn blocking<T: Send + 'static>(

@@ -51,9 +51,17 @@ impl Machine {
         rows: &dyn Rows,
         shard: ShardId,
     ) -> Result<Option<(u64, u64)>, MachineError> {
-        let row = rows.get(&keys::meta::key(shard))?;
-        let meta = row.map(|row| keys::decode::<MetaRow>(keys::meta::SPACE, &row));
-        Ok(meta.transpose()?.map(|meta| (meta.first, meta.last)))
+        Ok(stored_meta(rows, shard)?.map(|meta| (meta.first, meta.last)))
+    }
+
+    /// Whether a shard's rows remember a split that seeded this child.
+    pub fn stored_split(
+        rows: &dyn Rows,
+        shard: ShardId,
+        child: ShardId,
+    ) -> Result<bool, MachineError> {
+        let meta = stored_meta(rows, shard)?.unwrap_or_default();
+        Ok(meta.splits.iter().any(|split| split.child == child.0))
     }
 
     pub(crate) fn empty(shard: ShardId, meta: MetaRow) -> Self {
@@ -163,6 +171,12 @@ impl Machine {
             Ok(())
         })
     }
+}
+
+fn stored_meta(rows: &dyn Rows, shard: ShardId) -> Result<Option<MetaRow>, MachineError> {
+    let row = rows.get(&keys::meta::key(shard))?;
+    row.map(|row| keys::decode(keys::meta::SPACE, &row))
+        .transpose()
 }
 
 /// Calls `act` for each row of a range, reading a chunk at a time.

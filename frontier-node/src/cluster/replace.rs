@@ -17,7 +17,7 @@ impl FrontierNode {
     pub async fn replace(&self, shard: u64, replica: NodeId) -> Result<Option<String>, CallError> {
         let shard = self.shared_node().shard(shard)?;
         let token = shard.leading()?.token;
-        step(shard, token, replica)
+        step(&shard, token, replica)
             .await
             .map_err(|error| match error {
                 ControlError::NotLeader => shard.not_leader(),

@@ -121,8 +121,10 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         descriptor.replica,
         refused,
     ));
-    let rejoining = (incarnation(descriptor.replica) > 0)
-        .then(|| tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter))));
+    let rejoining = (incarnation(descriptor.replica) > 0).then(|| {
+        let node = Arc::clone(&parts.node);
+        tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
+    });
     announce(&settings, &descriptor, grpc_address, http_address);
     let ended = tokio::select! {
         () = stop.cancelled() => Ok(()),

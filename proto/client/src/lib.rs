@@ -3,7 +3,8 @@
 //! - [`Frontier`]: every call of `frontier.v1`; [`CallError`]: why a whole call failed, with its form on the wire.
 //! - [`GrpcFrontier`]: a frontier in another process.
 //! - [`Router`]: the shard map, leaders and hints; `offer` delivers items to their owners, `get_url` and `get_host` read.
-//!   It lives with processes that die, pause and change leaders: see `call.rs`.
+//!   It lives with processes that die, pause and change leaders: see `call.rs`; and with shards that are split: an answer
+//!   that shows a newer map makes it read that map.
 //! - [`RoutedFrontier`]: a [`Frontier`] that is the whole cluster.
 
 mod call;

@@ -49,6 +49,12 @@ impl Step<'_> {
 }
 
 impl Machine {
+    /// The splits of this shard that it remembers, the last [`limits::SPLITS_REMEMBERED`], in order: whoever holds a replica of
+    /// the shard makes one of each child.
+    pub fn splits(&self) -> Vec<SplitDone> {
+        self.meta.splits.iter().map(done).collect()
+    }
+
     /// An earlier attempt of the same split, whatever epoch this one carries.
     fn repeated(&self, split: &Split) -> Option<SplitDone> {
         let same = |row: &&SplitRow| row.child == split.child && row.at == split.at;
