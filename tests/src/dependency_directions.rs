@@ -10,12 +10,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("urlkey", &[]),
     ("proto", &[]),
     ("machine", &["urlkey"]),
+    ("shard-map", &[]),
     ("raftlog", &[]),
     ("client", &["proto", "urlkey"]),
     (
         "frontier-node",
         &[
             "machine",
+            "shard-map",
             "raftlog",
             "raft-net",
             "proto",
@@ -54,6 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "proto",
             "urlkey",
             "machine",
+            "shard-map",
             "raft-net",
             "raftlog",
             "robots",
@@ -72,6 +75,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "proto",
             "urlkey",
             "machine",
+            "shard-map",
             "raft-net",
             "raftlog",
             "robots",
@@ -84,6 +88,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// What the pure crates may use from outside, in production code.
 const PURE: &[(&str, &[&str])] = &[
     ("machine", &["prost", "smallvec", "thiserror"]),
+    ("shard-map", &["prost", "thiserror", "xxhash-rust"]),
     (
         "urlkey",
         &[
