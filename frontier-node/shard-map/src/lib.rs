@@ -1,7 +1,8 @@
 //! The shard map: the state machine of group 0, as a pure, deterministic function of its log.
 //!
-//! The map says which ranges of the partition hash there are, who replicates them, which nodes there are, and which changes of
-//! shape are under way. Group 0 replicates it; everybody routes by a copy; whoever leads group 0 drives its jobs.
+//! The map says which ranges of the partition hash there are, who replicates them, which nodes there are, and which
+//! changes of shape are under way. Group 0 replicates it; everybody routes by a copy; whoever leads group 0 drives its
+//! jobs.
 //!
 //! ```text
 //! Command --apply--> ShardMap (next version)          planners: ShardMap (+ what was measured) -> commands to propose
@@ -11,8 +12,9 @@
 //!
 //! - A refusal is an answer: the same on every node, and nothing was changed.
 //! - A command that was applied before is accepted again and changes nothing, so any of them may be sent twice.
-//! - A job is a list of steps. Each step is taken outside group 0, idempotently, and then recorded; the record says what is
-//!   safe to do next. Whoever dies in between leaves a job that the next driver goes on with, or takes back while that is safe.
+//! - A job is a list of steps. Each step is taken outside group 0, idempotently, and then recorded; the record says
+//!   what is safe to do next. Whoever dies in between leaves a job that the next driver goes on with, or takes back
+//!   while that is safe.
 //!
 //! | folder | concept |
 //! |---|---|

@@ -1,11 +1,15 @@
 //! What tests share: a cluster in a few words, and commands that are checked as they are applied.
 
+use std::collections::BTreeSet;
+
 use crate::{
     Accepted, Body, Command, Identity, Job, Node, Plan, Refusal, ShardMap, Step, apply,
     command::{Found, Join, MoveReplica, SplitShard, StepDone},
     invariants,
 };
 
+/// All nodes answer.
+pub(crate) const NOBODY: BTreeSet<u32> = BTreeSet::new();
 pub(crate) const CLUSTER: u64 = 0xc1;
 pub(crate) const IDENTITY: Identity = Identity {
     suffix_list_digest: 0x51,

@@ -21,9 +21,9 @@ pub struct CancelJob {
     /// Why; for people.
     #[prost(string, tag = "2")]
     pub reason: String,
-    /// The group itself has decided, by its log, that it will not happen. Split at `ParentTold`: the parent refused in a way that no later
-    /// state of it takes back. Move at `CaughtUp`: the removal of the learner is committed, so that a late change of voters is refused;
-    /// had the voters been changed before, that removal would have been.
+    /// The group itself has decided, by its log, that it will not happen. Split at `ParentTold`: the parent refused in
+    /// a way that no later state of it takes back. Move at `CaughtUp`: the removal of the learner is committed, so that
+    /// a late change of voters is refused; had the voters been changed before, that removal would have been.
     #[prost(bool, tag = "3")]
     pub group_refused: bool,
 }

@@ -6,8 +6,8 @@ use crate::{
     refusal::Refusal,
 };
 
-/// All replicas of a node are moved away, leaders first; it gets no new ones. At the end the node is empty and stays draining, until
-/// it leaves or is undrained. The moves are jobs of their own, proposed by `placement::evacuation`.
+/// All replicas of a node are moved away, leaders first; it gets no new ones. At the end the node is empty and stays
+/// draining, until it leaves or is undrained. The moves are jobs of their own, proposed by `placement::evacuation`.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct Drain {
     /// The node.

@@ -9,8 +9,8 @@ use crate::{
 
 /// A node takes part from now on. Sent again it changes nothing.
 ///
-/// A higher incarnation than the known one is a new disk: what the old disk had is dead, and `placement::repairs` proposes new
-/// replicas in its place. If the node was being replaced, that job is undone: the place has a disk again.
+/// A higher incarnation than the known one is a new disk: what the old disk had is dead, and `placement::repairs`
+/// proposes new replicas in its place. If the node was being replaced, that job is undone: the place has a disk again.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Join {
     /// Of the cluster that it means.

@@ -5,7 +5,8 @@ use crate::{
     refusal::Refusal,
 };
 
-/// Changes what all processes agree on. Under a new identity the same URL has another name or another owner, so none may be there:
+/// Changes what all processes agree on. Under a new identity the same URL has another name or another owner, so none
+/// may be there:
 ///
 /// - every crawl is removed, so that no shard accepts a URL any more;
 /// - every shard was found without URLs and leases after that, by proof of its leader, at its present epoch;

@@ -6,10 +6,11 @@ use crate::{
     refusal::Refusal,
 };
 
-/// As `drain`, but nothing is expected of the node, and at the end it is gone: under its present incarnation it never comes back.
+/// As `drain`, but nothing is expected of the node, and at the end it is gone: under its present incarnation it never
+/// comes back.
 ///
-/// Who waits how long before a node counts as dead is no matter of the map, which has no clock. A node that comes back before
-/// the end may be undrained.
+/// Who waits how long before a node counts as dead is no matter of the map, which has no clock. A node that comes back
+/// before the end may be undrained.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct Replace {
     /// The dead node.

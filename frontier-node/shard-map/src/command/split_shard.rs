@@ -19,7 +19,8 @@ pub struct SplitShard {
     /// The child's first hash, or the site to stand alone.
     #[prost(fixed64, tag = "3")]
     pub at: u64,
-    /// One site is to stand alone: if it is neither first nor last in the range, a second split of the child follows by itself.
+    /// One site is to stand alone: if it is neither first nor last in the range, a second split of the child follows by
+    /// itself.
     #[prost(bool, tag = "4")]
     pub alone: bool,
 }

@@ -8,7 +8,8 @@ use crate::{
     refusal::Refusal,
 };
 
-/// What follows the expected step was done. A driver that comes late, because another one said so, is told and changes nothing.
+/// What follows the expected step was done. A driver that comes late, because another one said so, is told and changes
+/// nothing.
 ///
 /// | job at | is said when |
 /// |---|---|
@@ -97,8 +98,8 @@ impl StepDone {
         })
     }
 
-    /// One site is to stand alone, and the child still begins with it: the job of the second cut begins when this one ends. If it may not
-    /// begin now, this job ends all the same, and names no other.
+    /// One site is to stand alone, and the child still begins with it: the job of the second cut begins when this one
+    /// ends. If it may not begin now, this job ends all the same, and names no other.
     fn split_again(&self, next: &mut ShardMap, split: &SplitPlan) {
         let at = split
             .then_at

@@ -3,8 +3,8 @@
 use super::checks;
 use crate::{model::ShardMap, refusal::Refusal};
 
-/// The leader of a group hands over to that node, and balance leaves the group alone. The wish stays until another one, or until the
-/// node has no replica any more.
+/// The leader of a group hands over to that node, and balance leaves the group alone. The wish stays until another one,
+/// or until the node has no replica any more.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct WishLeader {
     /// The shard; 0: the cluster's own group.

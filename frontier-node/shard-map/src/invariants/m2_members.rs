@@ -1,5 +1,5 @@
-//! M2: every group has a voter; replicas are on nodes that are there, under ids that were issued; one voter a node; a learner
-//! belongs to a move.
+//! M2: every group has a voter; replicas are on nodes that are there, under ids that were issued; one voter a node; a
+//! learner belongs to a move.
 //!
 //! Closes: a vote under an id that voted before, two votes of one disk, a learner that nobody remembers.
 

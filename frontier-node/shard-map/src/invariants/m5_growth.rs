@@ -1,5 +1,5 @@
-//! M5: versions, epochs, issued ids and incarnations only grow; no replica id comes back; no group has fewer voters than before;
-//! a shard loses hashes to a new shard only; an ended job stays as it ended.
+//! M5: versions, epochs, issued ids and incarnations only grow; no replica id comes back; no group has fewer voters
+//! than before; a shard loses hashes to a new shard only; an ended job stays as it ended.
 
 use super::{Broken, ensure};
 use crate::model::{Members, NodeState, ShardMap};

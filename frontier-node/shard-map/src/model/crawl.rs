@@ -9,7 +9,8 @@ pub struct Crawl {
     /// For people.
     #[prost(string, tag = "2")]
     pub name: String,
-    /// Its policy, encoded as the shards' `set_policy` takes it and checked by whoever proposed it; the map only carries it.
+    /// Its policy, encoded as the shards' `set_policy` takes it and checked by whoever proposed it; the map only
+    /// carries it.
     #[prost(bytes = "vec", tag = "3")]
     pub policy: Vec<u8>,
     /// It is being removed, or was: no URL of it is accepted any more.

@@ -2,7 +2,8 @@
 
 use crate::refusal::Refusal;
 
-/// The identity. The fingerprint secret itself is not in the map, which clients may read; only a digest that tells two apart.
+/// The identity. The fingerprint secret itself is not in the map, which clients may read; only a digest that tells two
+/// apart.
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct Identity {
     /// XXH3-64 of the suffix list's text.

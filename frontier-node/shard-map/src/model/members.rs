@@ -53,8 +53,8 @@ pub struct Members {
     /// Rises with every change of range or replicas; starts at 1.
     #[prost(uint64, tag = "2")]
     pub epoch: u64,
-    /// The newest id issued for each node, ascending by node. An id up to that which is not among `replicas` is a tombstone: it
-    /// never comes back.
+    /// The newest id issued for each node, ascending by node. An id up to that which is not among `replicas` is a
+    /// tombstone: it never comes back.
     #[prost(uint64, repeated, tag = "3")]
     pub issued: Vec<u64>,
     /// Nodes that placement must keep, ascending; empty: the ring decides.

@@ -5,9 +5,10 @@
 //! | incarnation |  returns   |   node    |
 //! ```
 //!
-//! A replica that was removed has forgotten its votes, so it must not vote under an old id. A node that lost its disk comes back
-//! under the next incarnation; a node that a group left and returns to, on the same disk, gets the next return. In one group
-//! the ids of a node only grow, hence the newest one that was issued tells of every other whether it is retired.
+//! A replica that was removed has forgotten its votes, so it must not vote under an old id. A node that lost its disk
+//! comes back under the next incarnation; a node that a group left and returns to, on the same disk, gets the next
+//! return. In one group the ids of a node only grow, hence the newest one that was issued tells of every other whether
+//! it is retired.
 
 /// A replica of a group. Unique in its group for ever; a founding replica's id is its node's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -24,7 +24,8 @@ pub enum Step {
     MapChanged = 4,
     /// Move: the group feeds the learner.
     LearnerAdded = 11,
-    /// Move: the learner has the log. From now on the voters may have been changed; nothing but the group's own refusal undoes it.
+    /// Move: the learner has the log. From now on the voters may have been changed; nothing but the group's own refusal
+    /// undoes it.
     CaughtUp = 12,
     /// Move: the old replica votes no more and is a tombstone; its node destroys it.
     VotersChanged = 13,

@@ -1,6 +1,6 @@
 //! The way out of a node that drains or is dead: leaders first, then replica after replica.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::outlook::Outlook;
 use crate::{
@@ -21,6 +21,7 @@ pub struct Evacuate {
 /// What to do next for a node that is being emptied; nothing if it is not, or while nothing can be done.
 ///
 /// - `leading`: the leader's node of each group, as far as it is known.
+/// - `down`: nodes that do not answer now; nothing is given to them.
 /// - `at_once`: moves that may be under way off this node at the same moment, those that are so already included. Each one
 ///   feeds a whole replica.
 ///
@@ -30,16 +31,17 @@ pub fn evacuation(
     map: &ShardMap,
     node: u32,
     leading: &BTreeMap<u64, u32>,
+    down: &BTreeSet<u32>,
     at_once: usize,
 ) -> Evacuate {
     let Some(job) = map.job_of_node(node) else {
         return Evacuate::default();
     };
-    let mut outlook = Outlook::of(map);
+    let mut outlook = Outlook::of(map, down);
     let transfers = match &job.plan {
         // A dead node leads nothing.
         Some(Plan::Replace(_)) => Vec::new(),
-        _ => policy::transfers_off(map, node, leading),
+        _ => policy::transfers_off(map, node, leading, down),
     };
     let is_handed_over = |group: u64| transfers.iter().all(|transfer| transfer.shard != group);
     let is_off = |members: &crate::model::Members| members.voter_on(node).is_some();

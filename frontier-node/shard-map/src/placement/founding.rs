@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ring::{Ring, group_position};
 use crate::model::ShardMap;
 
-/// The nodes of each of these groups, in their order. Each node at most once a group; where the shares leave too few, the emptiest
-/// nodes take more.
+/// The nodes of each of these groups, in their order. Each node at most once a group; where the shares leave too few,
+/// the emptiest nodes take more.
 pub(crate) fn founding(map: &ShardMap, groups: &[u64]) -> Vec<BTreeSet<u32>> {
     let nodes: Vec<u32> = map.usable_nodes().map(|node| node.number).collect();
     let each = nodes.len().min(map.replica_target as usize);

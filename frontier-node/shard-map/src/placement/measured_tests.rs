@@ -153,7 +153,7 @@ fn a_node_that_drains_gives_its_replicas_to_all_the_others() {
     let given = map.replicas_on(4);
     begin(&mut map, Body::Drain(Drain { node: 4 }));
     let before = counts(&map);
-    let moves = evacuation(&map, 4, &BTreeMap::new(), usize::MAX).moves;
+    let moves = evacuation(&map, 4, &BTreeMap::new(), &NOBODY, usize::MAX).moves;
     assert_eq!(moves.len(), given);
     carry_out(&mut map, moves);
     assert!(have_three_distinct(&map) && map.replicas_on(4) == 0);

@@ -1,7 +1,7 @@
 //! Which nodes should replicate what: the ring proposes, pins override, the map holds the truth.
 //!
-//! All of it is a pure function of the map, so that every node proposes the same. Proposals carry the epoch that they were made from: one that
-//! comes late is refused.
+//! All of it is a pure function of the map, so that every node proposes the same. Proposals carry the epoch that they
+//! were made from: one that comes late is refused.
 //!
 //! | file | concept |
 //! |---|---|

@@ -1,9 +1,10 @@
 //! The share of a new node: what the ring gives it, topped up or cut to what it should have.
 //!
-//! Only moves to the new node are proposed, so adding the n-th node moves about one n-th. The ring alone is uneven where shards
-//! are few; a new node that gets nothing helps nobody, and one that gets everything is the next hot spot.
+//! Only moves to the new node are proposed, so adding the n-th node moves about one n-th. The ring alone is uneven
+//! where shards are few; a new node that gets nothing helps nobody, and one that gets everything is the next hot spot.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::outlook::Outlook;
 use crate::{command::MoveReplica, model::ShardMap};
@@ -20,7 +21,8 @@ struct Candidate {
 /// Pinned groups stay; groups that have a job are left out and may be proposed when it has ended.
 #[must_use]
 pub fn on_join(map: &ShardMap, node: u32) -> Vec<MoveReplica> {
-    let mut outlook = Outlook::of(map);
+    let nobody = BTreeSet::new();
+    let mut outlook = Outlook::of(map, &nobody);
     if !outlook.is_usable(node) {
         return Vec::new();
     }
@@ -66,8 +68,8 @@ fn candidates(outlook: &Outlook, node: u32) -> Vec<Candidate> {
     .collect()
 }
 
-/// Who gives its replica away: the fullest. One that drains gives by its own job; a topping up must leave the giver no emptier
-/// than the node.
+/// Who gives its replica away: the fullest. One that drains gives by its own job; a topping up must leave the giver no
+/// emptier than the node.
 fn giver(outlook: &Outlook, candidate: &Candidate, node: u32) -> Option<u32> {
     let nodes = outlook.nodes(candidate.group).into_iter();
     let from = nodes

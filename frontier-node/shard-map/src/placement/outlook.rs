@@ -13,10 +13,12 @@ pub(super) struct Outlook<'a> {
     on: BTreeMap<u64, BTreeSet<u32>>,
     /// Replicas of each usable node.
     counts: BTreeMap<u32, usize>,
+    /// Nodes that do not answer now. They stay on the ring, so that a node that is away for a while changes no place.
+    down: &'a BTreeSet<u32>,
 }
 
 impl<'a> Outlook<'a> {
-    pub(super) fn of(map: &'a ShardMap) -> Self {
+    pub(super) fn of(map: &'a ShardMap, down: &'a BTreeSet<u32>) -> Self {
         let usable = || map.usable_nodes().map(|node| node.number);
         let on: BTreeMap<u64, BTreeSet<u32>> = map
             .groups()
@@ -33,6 +35,7 @@ impl<'a> Outlook<'a> {
             ring: Ring::new(usable()),
             on,
             counts,
+            down,
         }
     }
 
@@ -59,6 +62,11 @@ impl<'a> Outlook<'a> {
         self.counts.contains_key(&node)
     }
 
+    /// Whether a replica may be moved to it now.
+    pub(super) fn is_target(&self, node: u32) -> bool {
+        self.is_usable(node) && !self.down.contains(&node)
+    }
+
     /// Replicas of a node.
     pub(super) fn count(&self, node: u32) -> usize {
         self.counts.get(&node).copied().unwrap_or(0)
@@ -76,7 +84,9 @@ impl<'a> Outlook<'a> {
         let is_on = self.nodes(group);
         let (_, most) = self.share();
         let order = self.order(group).into_iter();
-        let free: Vec<u32> = order.filter(|to| !is_on.contains(to)).collect();
+        let free: Vec<u32> = order
+            .filter(|to| !is_on.contains(to) && self.is_target(*to))
+            .collect();
         let mut has_room = free.iter().filter(|to| self.count(**to) < most);
         let first = has_room.next();
         first

@@ -1,8 +1,8 @@
 //! The consistent-hash ring: the same on every machine and in every version.
 //!
-//! Each member has [`RING_POINTS`] points on a ring of 64-bit numbers: the XXH3-64 of its number and the point's, both four bytes
-//! big-endian. From a position upwards members come in the order in which their points are met. A member that is added takes
-//! its share from all others and moves nothing else.
+//! Each member has [`RING_POINTS`] points on a ring of 64-bit numbers: the XXH3-64 of its number and the point's, both
+//! four bytes big-endian. From a position upwards members come in the order in which their points are met. A member
+//! that is added takes its share from all others and moves nothing else.
 
 use std::collections::BTreeSet;
 

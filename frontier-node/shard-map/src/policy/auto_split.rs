@@ -34,7 +34,8 @@ pub struct Measured {
     pub heaviest: Option<(u64, u64)>,
 }
 
-/// From this part of a shard's work on, a site gets a shard of its own, percent: the middle of the load would be the site itself.
+/// From this part of a shard's work on, a site gets a shard of its own, percent: the middle of the load would be the
+/// site itself.
 const HEAVY_PERCENT: u64 = 50;
 
 /// The splits that should begin now, what is furthest above its threshold first.

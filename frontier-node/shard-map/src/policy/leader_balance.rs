@@ -1,7 +1,8 @@
 //! Who should lead what.
 //!
-//! First what must be: wishes, and leaderships of nodes that take no replicas. Then an even load: nothing moves before a node is well
-//! above the mean, and what moves then brings it well below that, so that a load which wavers does not move leaders to and fro.
+//! First what must be: wishes, and leaderships of nodes that take no replicas. Then an even load: nothing moves before
+//! a node is well above the mean, and what moves then brings it well below that, so that a load which wavers does not
+//! move leaders to and fro.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,15 +36,18 @@ impl Default for BalanceRules {
 /// The hand-overs that should be made now.
 ///
 /// - `leading`: the leader's node of each group. A group whose leader is not known is left alone.
-/// - `loads`: the work that leading each group costs, in any one unit; a missing one counts as none. Hosts and rows do not count, work does.
+/// - `loads`: the work that leading each group costs, in any one unit; a missing one counts as none. Hosts and rows do
+///   not count, work does.
+/// - `down`: nodes that do not answer now; nothing is handed to them.
 #[must_use]
 pub fn wanted_transfers(
     map: &ShardMap,
     leading: &BTreeMap<u64, u32>,
     loads: &BTreeMap<u64, u64>,
+    down: &BTreeSet<u32>,
     rules: &BalanceRules,
 ) -> Vec<Transfer> {
-    let mut transfers = wishes(map, leading);
+    let mut transfers = wishes(map, leading, down);
     let mut after = leading.clone();
     apply(&mut after, &transfers);
     let unfit: BTreeSet<u32> = after
@@ -52,12 +56,12 @@ pub fn wanted_transfers(
         .copied()
         .collect();
     for node in unfit {
-        let off = transfers_off(map, node, &after);
+        let off = transfers_off(map, node, &after, down);
         apply(&mut after, &off);
         transfers.extend(off);
     }
     let settled: BTreeSet<u64> = transfers.iter().map(|transfer| transfer.shard).collect();
-    let mut scales = Scales::new(map, after, loads, settled);
+    let mut scales = Scales::new(map, after, loads, settled, down);
     if scales.fullest_is_above(rules.start_percent) {
         for _ in 0..rules.transfers {
             if !scales.fullest_is_above(rules.stop_percent) {
@@ -73,10 +77,10 @@ pub fn wanted_transfers(
     transfers
 }
 
-fn wishes(map: &ShardMap, leading: &BTreeMap<u64, u32>) -> Vec<Transfer> {
+fn wishes(map: &ShardMap, leading: &BTreeMap<u64, u32>, down: &BTreeSet<u32>) -> Vec<Transfer> {
     let wish = |(group, members): (u64, &crate::model::Members)| {
         let (from, to) = (*leading.get(&group)?, members.wished_leader);
-        (from != to && may_lead(map, members).contains(&to)).then_some(Transfer {
+        (from != to && may_lead(map, members, down).contains(&to)).then_some(Transfer {
             shard: group,
             from,
             to,
@@ -103,6 +107,8 @@ struct Scales<'a> {
     nodes: BTreeMap<u32, u128>,
     /// Groups that stay where they are.
     settled: BTreeSet<u64>,
+    /// Nodes that do not answer now.
+    down: &'a BTreeSet<u32>,
 }
 
 impl<'a> Scales<'a> {
@@ -111,6 +117,7 @@ impl<'a> Scales<'a> {
         leading: BTreeMap<u64, u32>,
         loads: &BTreeMap<u64, u64>,
         mut settled: BTreeSet<u64>,
+        down: &'a BTreeSet<u32>,
     ) -> Self {
         let load = |group: &u64| u128::from(loads.get(group).copied().unwrap_or(0));
         let total: u128 = leading.keys().map(load).sum();
@@ -120,7 +127,9 @@ impl<'a> Scales<'a> {
             .keys()
             .map(|group| (*group, load(group) + idle))
             .collect();
-        let fit = map.groups().flat_map(|(_, members)| may_lead(map, members));
+        let fit = map
+            .groups()
+            .flat_map(|(_, members)| may_lead(map, members, down));
         let mut nodes: BTreeMap<u32, u128> = fit.map(|node| (node, 0)).collect();
         for (group, node) in &leading {
             if let Some(sum) = nodes.get_mut(node) {
@@ -135,6 +144,7 @@ impl<'a> Scales<'a> {
             weights,
             nodes,
             settled,
+            down,
         }
     }
 
@@ -153,7 +163,8 @@ impl<'a> Scales<'a> {
             .is_some_and(|(_, sum)| sum > self.mean_times(100 + percent))
     }
 
-    /// The transfer off the fullest node after which the fuller of the two is the least full, and of those the one to the emptiest.
+    /// The transfer off the fullest node after which the fuller of the two is the least full, and of those the one to
+    /// the emptiest.
     fn best(&self, gain_percent: u64) -> Option<Transfer> {
         let (from, sum) = self.fullest()?;
         let gain = self.mean_times(gain_percent).max(1);
@@ -162,7 +173,9 @@ impl<'a> Scales<'a> {
         let options = movable.flat_map(|(group, _)| {
             let weight = self.weights[group];
             let members = self.map.members(*group);
-            let others = members.map(|m| may_lead(self.map, m)).unwrap_or_default();
+            let others = members
+                .map(|m| may_lead(self.map, m, self.down))
+                .unwrap_or_default();
             others
                 .into_iter()
                 .filter(move |n| *n != from)

@@ -47,18 +47,18 @@ fn lopsided(map: &ShardMap) -> Leading {
 fn without_load_leaders_are_spread_by_number() {
     let map = cluster(3, 9);
     let leading = lopsided(&map);
-    let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &RULES);
+    let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &NOBODY, &RULES);
     let leading = after(&leading, &transfers);
     assert_eq!(sums(&map, &leading, &BTreeMap::new()), [3, 3, 3]);
     assert_eq!(
-        wanted_transfers(&map, &leading, &BTreeMap::new(), &RULES),
+        wanted_transfers(&map, &leading, &BTreeMap::new(), &NOBODY, &RULES),
         []
     );
     let few = BalanceRules {
         transfers: 2,
         ..RULES
     };
-    let transfers = wanted_transfers(&map, &lopsided(&map), &BTreeMap::new(), &few);
+    let transfers = wanted_transfers(&map, &lopsided(&map), &BTreeMap::new(), &NOBODY, &few);
     assert_eq!(transfers.len(), 2);
 }
 
@@ -81,7 +81,7 @@ fn a_node_little_above_the_mean_moves_nobody_and_one_well_above_moves_until_it_i
     };
     for (first, moves) in [(20, false), (25, false), (28, true), (40, true)] {
         let leading = spread(first);
-        let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &RULES);
+        let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &NOBODY, &RULES);
         assert_eq!(!transfers.is_empty(), moves, "{first} of 60");
         let most = *sums(&map, &after(&leading, &transfers), &BTreeMap::new())
             .iter()
@@ -108,7 +108,7 @@ fn wishes_and_draining_nodes_come_before_balance() {
         transfers: 0,
         ..RULES
     };
-    let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &none);
+    let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &NOBODY, &none);
     assert!(transfers.iter().any(|t| (t.shard, t.to) == (5, to)));
     let leading = after(&leading, &transfers);
     assert!(leading.values().all(|node| *node != 1));
@@ -116,7 +116,7 @@ fn wishes_and_draining_nodes_come_before_balance() {
         assert!(nodes_of(&map, *group).contains(node));
     }
     let loads = BTreeMap::from([(5, 1_000)]);
-    let again = wanted_transfers(&map, &leading, &loads, &RULES);
+    let again = wanted_transfers(&map, &leading, &loads, &NOBODY, &RULES);
     assert!(
         again.iter().all(|t| t.shard != 5),
         "a wish is not balanced away"
@@ -127,7 +127,7 @@ fn wishes_and_draining_nodes_come_before_balance() {
 fn a_leader_that_nobody_knows_is_left_alone() {
     let map = cluster(3, 3);
     assert_eq!(
-        wanted_transfers(&map, &Leading::new(), &BTreeMap::new(), &RULES),
+        wanted_transfers(&map, &Leading::new(), &BTreeMap::new(), &NOBODY, &RULES),
         []
     );
     assert_eq!(
@@ -135,6 +135,7 @@ fn a_leader_that_nobody_knows_is_left_alone() {
             &ShardMap::default(),
             &Leading::new(),
             &BTreeMap::new(),
+            &NOBODY,
             &RULES
         ),
         []
@@ -154,7 +155,7 @@ proptest! {
         let max = |leading: &Leading| *sums(&map, leading, &loads).iter().max().unwrap();
         let mut rounds = 0;
         loop {
-            let transfers = wanted_transfers(&map, &leading, &loads, &BalanceRules::default());
+            let transfers = wanted_transfers(&map, &leading, &loads, &NOBODY, &BalanceRules::default());
             if transfers.is_empty() {
                 break;
             }
@@ -168,7 +169,7 @@ proptest! {
         if max(&leading) * 100 <= mean * 120 {
             let wavering: BTreeMap<u64, u64> =
                 loads.iter().zip(waver).map(|((s, load), part)| (*s, load * part / 100)).collect();
-            prop_assert_eq!(wanted_transfers(&map, &leading, &wavering, &BalanceRules::default()), []);
+            prop_assert_eq!(wanted_transfers(&map, &leading, &wavering, &NOBODY, &BalanceRules::default()), []);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A leadership that should go to another node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Members, Replica, ShardMap};
 
@@ -15,11 +15,13 @@ pub struct Transfer {
     pub to: u32,
 }
 
-/// Nodes that may lead a group: usable ones that vote in it, on the disk that they have now.
-pub(super) fn may_lead(map: &ShardMap, members: &Members) -> Vec<u32> {
+/// Nodes that may be given the lead of a group: usable ones that vote in it, on the disk that they have now, and that
+/// answer.
+pub(super) fn may_lead(map: &ShardMap, members: &Members, down: &BTreeSet<u32>) -> Vec<u32> {
     let is_fit = |replica: &&Replica| {
         map.node(replica.node()).is_some_and(|node| {
-            node.is_usable() && node.incarnation == replica.replica_id().incarnation()
+            let has_disk = node.incarnation == replica.replica_id().incarnation();
+            has_disk && node.is_usable() && !down.contains(&node.number)
         })
     };
     members.voters().filter(is_fit).map(Replica::node).collect()
@@ -41,6 +43,7 @@ pub(crate) fn transfers_off(
     map: &ShardMap,
     node: u32,
     leading: &BTreeMap<u64, u32>,
+    down: &BTreeSet<u32>,
 ) -> Vec<Transfer> {
     let mut counts = lead_counts(map, leading);
     let mut transfers = Vec::new();
@@ -48,7 +51,9 @@ pub(crate) fn transfers_off(
         if leading.get(&group) != Some(&node) {
             continue;
         }
-        let others = may_lead(map, members).into_iter().filter(|n| *n != node);
+        let others = may_lead(map, members, down)
+            .into_iter()
+            .filter(|n| *n != node);
         let Some(to) = others.min_by_key(|n| (counts.get(n).copied().unwrap_or(0), *n)) else {
             continue;
         };

@@ -1,6 +1,6 @@
 //! Cases from the field that concern the map.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Body, Command, DecodeError, Fate, Refusal, ReplicaId, ShardMap, Step,
@@ -10,8 +10,8 @@ use crate::{
     testing::*,
 };
 
-/// Domains of millions of hosts took half of the crawl's time in every partition: shards are weighed by work, and a wide site gets a shard
-/// of its own.
+/// Domains of millions of hosts took half of the crawl's time in every partition: shards are weighed by work, and a
+/// wide site gets a shard of its own.
 #[test]
 // case J1
 fn a_wide_site_gets_a_shard_of_its_own_and_work_is_what_counts() {
@@ -41,7 +41,7 @@ fn a_wide_site_gets_a_shard_of_its_own_and_work_is_what_counts() {
     let map = cluster(3, 10);
     let leading: BTreeMap<u64, u32> = (0..=10).map(|g| (g, if g == 1 { 1 } else { 2 })).collect();
     let loads = BTreeMap::from([(1, 1_000)]);
-    let transfers = wanted_transfers(&map, &leading, &loads, &BalanceRules::default());
+    let transfers = wanted_transfers(&map, &leading, &loads, &NOBODY, &BalanceRules::default());
     assert_eq!(transfers, [], "ten idle groups weigh less than a busy one");
 }
 
@@ -66,7 +66,8 @@ fn every_cut_of_the_bytes_is_refused_or_is_another_valid_map() {
     assert!(refused > bytes.len() * 9 / 10);
 }
 
-/// Leadership was handed to a target that was dead, and its group stood still: only voters on nodes that are up may be wished for.
+/// Leadership was handed to a target that was dead, and its group stood still: only voters on nodes that are up may be
+/// wished for.
 #[test]
 // case L4
 fn leadership_is_never_handed_to_a_node_that_cannot_lead() {
@@ -82,11 +83,28 @@ fn leadership_is_never_handed_to_a_node_that_cannot_lead() {
     // Node 3 votes on a disk that it lost.
     let leading = BTreeMap::from([(1, 2)]);
     run(&mut map, wish(3));
-    let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &BalanceRules::default());
+    let transfers = wanted_transfers(
+        &map,
+        &leading,
+        &BTreeMap::new(),
+        &NOBODY,
+        &BalanceRules::default(),
+    );
     assert!(transfers.iter().all(|t| t.to != 3), "{transfers:?}");
+    // Node 4 does not answer: not even a wish is followed.
+    run(&mut map, wish(4));
+    let down = BTreeSet::from([4]);
+    let rules = BalanceRules::default();
+    assert_eq!(
+        wanted_transfers(&map, &leading, &BTreeMap::new(), &down, &rules),
+        []
+    );
+    let transfers = wanted_transfers(&map, &leading, &BTreeMap::new(), &NOBODY, &rules);
+    assert_eq!(transfers.iter().map(|t| t.to).collect::<Vec<_>>(), [4]);
 }
 
-/// A membership change hung on a snapshot stream to a dead node: the move is taken back, or finished without that node's help.
+/// A membership change hung on a snapshot stream to a dead node: the move is taken back, or finished without that
+/// node's help.
 #[test]
 // case L11
 fn a_move_whose_target_or_source_died_does_not_hang() {
@@ -123,7 +141,7 @@ fn a_wiped_node_comes_back_under_a_new_id_only() {
         matches!(again, Refusal::IncarnationReused { .. }),
         "{again}"
     );
-    let moves = placement::repairs(&map);
+    let moves = placement::repairs(&map, &NOBODY);
     assert_eq!(moves.len(), 3, "both shards and group 0");
     assert!(moves.iter().all(|m| (m.from, m.to) == (2, 2)));
     carry_out(&mut map, moves);
@@ -134,7 +152,8 @@ fn a_wiped_node_comes_back_under_a_new_id_only() {
     }
 }
 
-/// A child was made twice, a replaced one went on running, a removed one was revived as an orphan: everyone may ask what becomes of it.
+/// A child was made twice, a replaced one went on running, a removed one was revived as an orphan: everyone may ask
+/// what becomes of it.
 #[test]
 // case L22
 fn orphans_ask_and_die_and_what_is_being_made_lives() {
@@ -169,8 +188,8 @@ fn orphans_ask_and_die_and_what_is_being_made_lives() {
     assert_eq!(ShardMap::default().fate(1, ReplicaId(1)), Fate::NotYetKnown);
 }
 
-/// Clients hit a shard before it existed: the map names the child when most of its replicas have it, and a caller that is behind is told
-/// by what.
+/// Clients hit a shard before it existed: the map names the child when most of its replicas have it, and a caller that
+/// is behind is told by what.
 #[test]
 // case L23
 fn the_map_names_a_child_only_when_it_can_answer() {

@@ -80,10 +80,13 @@ fn an_unknown_command_reads_as_none_and_an_unknown_layout_does_not_read() {
     assert!(matches!(damaged, Err(DecodeError::Damaged(_))));
 }
 
+/// The invariant that breaks, and how.
+type Change = (&'static str, fn(&mut ShardMap));
+
 #[test]
 fn a_map_that_contradicts_itself_does_not_read() {
     let map = cluster(3, 4);
-    let changes: [(&str, fn(&mut ShardMap)); 12] = [
+    let changes: [Change; 12] = [
         ("M0", |m| m.version = 0),
         ("M1", |m| m.shards[1].first += 1),
         ("M1", |m| m.shards[3].last -= 1),

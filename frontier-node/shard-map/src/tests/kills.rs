@@ -1,5 +1,5 @@
-//! A job is killed at any step: whoever drives and whoever replicates the map dies, and the next one reads the map from bytes. The job is
-//! finished or undone, and says which.
+//! A job is killed at any step: whoever drives and whoever replicates the map dies, and the next one reads the map from
+//! bytes. The job is finished or undone, and says which.
 
 use crate::{Body, Plan, Role, ShardMap, Step, apply, command::CancelJob, invariants, testing::*};
 

@@ -1,6 +1,6 @@
 //! Nodes come, are emptied, die, go, and come back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Body, Fate, NodeState, ReplicaId, ShardMap, Step,
@@ -15,7 +15,7 @@ const AT_ONCE: usize = 2;
 fn empty(map: &mut ShardMap, node: u32) {
     let mut rounds = 0;
     while map.job_of_node(node).is_some() {
-        let next = placement::evacuation(map, node, &BTreeMap::new(), AT_ONCE);
+        let next = placement::evacuation(map, node, &BTreeMap::new(), &NOBODY, AT_ONCE);
         assert!(!next.moves.is_empty() && next.moves.len() <= AT_ONCE);
         carry_out(map, next.moves);
         rounds += 1;
@@ -56,7 +56,7 @@ fn a_drain_hands_leaderships_over_before_it_moves_what_was_led() {
         .map(|(group, _)| group)
         .collect();
     let led: BTreeMap<u64, u32> = has_it[..2].iter().map(|group| (*group, 1)).collect();
-    let next = placement::evacuation(&map, 1, &led, 100);
+    let next = placement::evacuation(&map, 1, &led, &NOBODY, 100);
     let handed: Vec<u64> = next.transfers.iter().map(|t| t.shard).collect();
     assert_eq!(handed, has_it[..2]);
     assert!(
@@ -66,7 +66,7 @@ fn a_drain_hands_leaderships_over_before_it_moves_what_was_led() {
     );
     let moved: Vec<u64> = next.moves.iter().map(|m| m.shard).collect();
     assert_eq!(moved, has_it[2..]);
-    let nobody = placement::evacuation(&map, 2, &led, 100);
+    let nobody = placement::evacuation(&map, 2, &led, &NOBODY, 100);
     assert_eq!(
         nobody,
         placement::Evacuate::default(),
@@ -78,7 +78,7 @@ fn a_drain_hands_leaderships_over_before_it_moves_what_was_led() {
 fn an_undrained_node_takes_part_again_and_its_job_says_that_it_was_undone() {
     let mut map = cluster(4, 8);
     let job = begin(&mut map, Body::Drain(Drain { node: 1 }));
-    let next = placement::evacuation(&map, 1, &BTreeMap::new(), 1);
+    let next = placement::evacuation(&map, 1, &BTreeMap::new(), &NOBODY, 1);
     let moved = begin(&mut map, Body::MoveReplica(next.moves[0]));
     run(&mut map, Body::Undrain(Undrain { node: 1 }));
     assert_eq!(map.job(job).unwrap().step(), Step::Undone);
@@ -141,16 +141,16 @@ fn a_node_that_comes_back_with_a_new_disk_is_not_given_up_and_gets_its_replicas_
 
 fn carry_out_repairs(map: &mut ShardMap) {
     for _ in 0..10 {
-        let moves = placement::repairs(map);
+        let moves = placement::repairs(map, &NOBODY);
         carry_out(map, moves);
     }
-    assert_eq!(placement::repairs(map), Vec::new());
+    assert_eq!(placement::repairs(map, &NOBODY), Vec::new());
 }
 
 #[test]
 fn a_cluster_of_one_grows_to_three_voters_as_nodes_join() {
     let mut map = cluster(1, 4);
-    assert_eq!(placement::repairs(&map), Vec::new());
+    assert_eq!(placement::repairs(&map, &NOBODY), Vec::new());
     for number in 2..=4 {
         run(&mut map, joining(number, 0));
         carry_out_repairs(&mut map);
@@ -196,4 +196,17 @@ fn a_wish_ends_with_the_replica() {
     let job = begin(&mut map, body);
     finish(&mut map, job);
     assert_eq!(map.members(1).unwrap().wished_leader, 0);
+}
+
+#[test]
+fn nothing_is_moved_to_a_node_that_does_not_answer() {
+    let mut map = cluster(6, 16);
+    begin(&mut map, Body::Replace(Replace { node: 3 }));
+    let down = BTreeSet::from([3, 5]);
+    let moves = placement::evacuation(&map, 3, &BTreeMap::new(), &down, 100).moves;
+    assert!(!moves.is_empty() && moves.iter().all(|moved| moved.to != 5));
+    run(&mut map, joining(5, 1));
+    let repairs = placement::repairs(&map, &down);
+    assert_eq!(repairs, [], "its new disk waits until it answers");
+    assert!(!placement::repairs(&map, &NOBODY).is_empty());
 }

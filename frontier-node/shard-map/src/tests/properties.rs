@@ -1,5 +1,5 @@
-//! Random sequences of commands, some of them nonsense: the invariants hold after each, a refusal changes nothing, two nodes that apply the
-//! same log have the same bytes, and every job can be brought to its end.
+//! Random sequences of commands, some of them nonsense: the invariants hold after each, a refusal changes nothing, two
+//! nodes that apply the same log have the same bytes, and every job can be brought to its end.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,11 @@ impl Draw {
     fn body(&self, map: &ShardMap) -> Option<Body> {
         let (node, wrong) = (self.node, u64::from(self.is_wrong));
         let shard = pick(&map.shards, self.a)?;
-        let group = if self.b % 7 == 0 { 0 } else { shard.id };
+        let group = if self.b.is_multiple_of(7) {
+            0
+        } else {
+            shard.id
+        };
         let epoch = map.members(group)?.epoch + wrong;
         let running: Vec<_> = map.running_jobs().collect();
         Some(match self.kind {
@@ -74,7 +78,7 @@ impl Draw {
                 pin: self.a.is_multiple_of(5),
                 replica: 0,
             }),
-            5 => Body::MoveReplica(*pick(&placement::repairs(map), self.b)?),
+            5 => Body::MoveReplica(*pick(&placement::repairs(map, &NOBODY), self.b)?),
             6 => Body::MoveReplica(*pick(&placement::on_join(map, node), self.b)?),
             7 => Body::Drain(Drain { node }),
             8 => Body::Replace(Replace { node }),
@@ -171,8 +175,8 @@ proptest! {
         }
         run(&mut map, joining(join, 0));
         let emptied = map.running_jobs().filter_map(|job| job.evacuates());
-        let evacuations = emptied.map(|node| placement::evacuation(&map, node, &BTreeMap::new(), 3).moves);
-        for planned in evacuations.chain([placement::on_join(&map, join), placement::repairs(&map)]) {
+        let evacuations = emptied.map(|node| placement::evacuation(&map, node, &BTreeMap::new(), &NOBODY, 3).moves);
+        for planned in evacuations.chain([placement::on_join(&map, join), placement::repairs(&map, &NOBODY)]) {
             let mut aside = map.clone();
             for moved in planned {
                 let job = begin(&mut aside, Body::MoveReplica(moved));

@@ -104,3 +104,32 @@ fn a_migration_of_a_cluster_that_is_not_drained() {
     let busy = try_it(&map, |_| {});
     assert_eq!(busy, Refusal::NotDrained("job 1 is running".to_owned()));
 }
+
+#[test]
+fn more_shards_or_nodes_than_may_be() {
+    let map = cluster(3, limits::SHARDS as u64);
+    let refusal = refused(&map, splitting(&map, 1, 5));
+    assert!(
+        matches!(
+            refusal,
+            Refusal::Limit {
+                what: "the number of shards",
+                ..
+            }
+        ),
+        "{refusal}"
+    );
+    let nodes = u32::try_from(limits::NODES).unwrap();
+    let map = cluster(nodes, 1);
+    let refusal = refused(&map, joining(nodes + 1, 0));
+    assert!(
+        matches!(
+            refusal,
+            Refusal::Limit {
+                what: "the number of nodes",
+                ..
+            }
+        ),
+        "{refusal}"
+    );
+}

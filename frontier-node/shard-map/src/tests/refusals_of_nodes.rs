@@ -190,3 +190,18 @@ fn a_wish_or_pin_that_cannot_be_followed() {
     });
     assert_eq!(refused(&map, unknown), Refusal::UnknownShard(9));
 }
+
+#[test]
+fn a_node_that_holds_no_shards() {
+    let mut map = cluster(3, 1);
+    run(&mut map, joined(|j| j.node.holds_shards = false));
+    let refusal = refused(&map, moving(&map, 1, 1, 4));
+    let why = "it holds no shards";
+    assert_eq!(refusal, Refusal::NodeNotUsable { node: 4, why });
+    let needed = Refusal::NotEnoughNodes { needed: 3, left: 2 };
+    assert_eq!(
+        refused(&map, Body::Drain(Drain { node: 1 })),
+        needed,
+        "pages are no help"
+    );
+}

@@ -58,7 +58,7 @@ fn a_pin_is_followed_and_the_ring_leaves_it_alone() {
         }),
     );
     for _ in 0..3 {
-        let moves = placement::repairs(&map);
+        let moves = placement::repairs(&map, &NOBODY);
         carry_out(&mut map, moves);
     }
     assert_eq!(nodes_of(&map, 4), [1, 2, 5]);
