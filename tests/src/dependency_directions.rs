@@ -11,12 +11,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("program", &[]),
     ("machine", &["urlkey"]),
+    ("shard-map", &[]),
     ("raftlog", &[]),
     ("client", &["proto", "urlkey"]),
     (
         "frontier-node",
         &[
             "machine",
+            "shard-map",
             "raftlog",
             "raft-net",
             "proto",
@@ -58,6 +60,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "program",
             "urlkey",
             "machine",
+            "shard-map",
             "raft-net",
             "raftlog",
             "robots",
@@ -77,6 +80,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "program",
             "urlkey",
             "machine",
+            "shard-map",
             "raft-net",
             "raftlog",
             "robots",
@@ -89,6 +93,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// What the pure crates may use from outside, in production code.
 const PURE: &[(&str, &[&str])] = &[
     ("machine", &["prost", "smallvec", "thiserror"]),
+    ("shard-map", &["prost", "thiserror", "xxhash-rust"]),
     (
         "urlkey",
         &[
