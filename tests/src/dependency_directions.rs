@@ -10,8 +10,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("urlkey", &[]),
     ("proto", &[]),
     ("program", &[]),
+    ("placement-ring", &[]),
     ("machine", &["urlkey"]),
-    ("shard-map", &[]),
+    ("shard-map", &["placement-ring"]),
     ("raftlog", &[]),
     ("client", &["proto", "urlkey"]),
     (
@@ -33,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("robots", &[]),
     ("extract", &["urlkey"]),
     ("page-store", &[]),
-    ("page-service", &["page-store", "proto"]),
+    ("page-service", &["page-store", "placement-ring", "proto"]),
     (
         "fetcher",
         &[
@@ -93,7 +94,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// What the pure crates may use from outside, in production code.
 const PURE: &[(&str, &[&str])] = &[
     ("machine", &["prost", "smallvec", "thiserror"]),
-    ("shard-map", &["prost", "thiserror", "xxhash-rust"]),
+    ("placement-ring", &["xxhash-rust"]),
+    (
+        "shard-map",
+        &["placement-ring", "prost", "thiserror", "xxhash-rust"],
+    ),
     (
         "urlkey",
         &[

@@ -22,5 +22,3 @@ pub const NAME_SIZE_BYTES: usize = 256;
 pub const POLICY_SIZE_BYTES: usize = 4_096;
 /// Bytes of a reason; a longer one is cut.
 pub const REASON_SIZE_BYTES: usize = 256;
-/// Points of a node on the placement ring.
-pub const RING_POINTS: u32 = 100;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ring::{Ring, group_position};
+use super::group_position::group_position;
 use crate::model::ShardMap;
+use placement_ring::Ring;
 
 /// The nodes of each of these groups, in their order. Each node at most once a group; where the shares leave too few,
 /// the emptiest nodes take more.

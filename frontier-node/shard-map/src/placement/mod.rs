@@ -5,7 +5,7 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `ring` | the consistent-hash ring |
+//! | `group_position` | where a group stands on the consistent-hash ring (`placement_ring`) |
 //! | `outlook` | the map as it will be when all moves are done, and how much each node has then |
 //! | `founding` | the first places |
 //! | `on_join` | the share of a new node |
@@ -14,10 +14,10 @@
 
 mod evacuation;
 mod founding;
+mod group_position;
 mod on_join;
 mod outlook;
 mod repairs;
-mod ring;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -25,6 +25,7 @@ mod measured_tests;
 
 pub use evacuation::{Evacuate, evacuation};
 pub(crate) use founding::founding;
+pub use group_position::group_position;
 pub use on_join::on_join;
+pub use placement_ring::Ring;
 pub use repairs::repairs;
-pub use ring::{Ring, group_position};

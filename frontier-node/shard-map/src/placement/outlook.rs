@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ring::{Ring, group_position};
+use super::group_position::group_position;
 use crate::model::{Members, Plan, Replica, ReplicaId, ShardMap, Step};
+use placement_ring::Ring;
 
 /// Where every group will be.
 pub(super) struct Outlook<'a> {
