@@ -1,4 +1,4 @@
-//! A new incarnation takes the place of the one before, shard by shard.
+//! A new incarnation takes the place of the one before, shard by shard, and in group 0.
 //!
 //! Driven by the node that came back, so it goes on whoever leads meanwhile: it asks everybody until each shard's leader
 //! says that it votes and its older incarnation does not.
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proto::raft_v1 as pb;
+use shard_map::GROUP_ZERO;
 
 use super::greeter::Greeter;
 use super::member::Member;
@@ -18,7 +19,8 @@ pub async fn rejoin(member: Arc<Member>, greeter: Arc<Greeter>) {
     let Some(descriptor) = member.descriptor() else {
         return;
     };
-    let mut left: BTreeSet<u64> = descriptor.shards.iter().map(|range| range.shard).collect();
+    let shards = descriptor.shards.iter().map(|range| range.shard);
+    let mut left: BTreeSet<u64> = shards.chain([GROUP_ZERO]).collect();
     while !left.is_empty() {
         for shard in left.clone() {
             let request = pb::ReplaceRequest {

@@ -5,7 +5,9 @@
 //! - [`Router`]: the shard map, leaders and hints; `offer` delivers items to their owners, `get_url` and `get_host` read.
 //!   It lives with processes that die, pause and change leaders: see `call.rs`.
 //! - [`RoutedFrontier`]: a [`Frontier`] that is the whole cluster.
+//! - [`Admin`]: `admin.v1`, for operators.
 
+mod admin;
 mod call;
 mod error;
 mod frontier;
@@ -28,6 +30,7 @@ mod traffic;
 mod window;
 mod wire_error;
 
+pub use admin::{Admin, AdminError};
 pub use error::CallError;
 pub use frontier::Frontier;
 pub use grpc::{AddressError, GrpcFrontier};
