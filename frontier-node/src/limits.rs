@@ -125,6 +125,8 @@ pub const UPKEEP_INTERVAL_MS: u64 = 2_000;
 pub const JOB_PAUSE_MS: (u64, u64) = (100, 2_000);
 /// Jobs of which a step is taken at the same moment.
 pub const DRIVEN_JOBS: usize = 16;
+/// How long a read of `admin.v1` waits for the proof that its copy is the newest, ms; then it is answered without.
+pub const ADMIN_PROOF_MS: u64 = 2_000;
 /// Calls of `admin.v1` that a node works on at once.
 pub const ADMIN_CALLS: usize = 64;
 /// Bytes of one request of `admin.v1`.

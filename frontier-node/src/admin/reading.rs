@@ -1,11 +1,13 @@
 //! One read: this node's copy of the map, with proof where it can be had, and who leads what.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proto::admin_v1 as pb;
 use shard_map::GROUP_ZERO;
 
 use crate::cluster::node_number;
+use crate::limits::ADMIN_PROOF_MS;
 use crate::map::{MapNode, MapView};
 use crate::node::FrontierNode;
 
@@ -22,7 +24,8 @@ impl Reading {
     pub(super) async fn take(node: &FrontierNode, map: &MapNode, local: bool) -> Self {
         let view = map.zero().view();
         // After the read: what is proven then is that nothing newer had been acknowledged before the call.
-        let proven = !local && map.zero().prove().await;
+        let longest = Duration::from_millis(ADMIN_PROOF_MS);
+        let proven = !local && map.zero().prove(longest).await;
         let groups = node.groups().into_iter();
         let leaders = groups.filter_map(|group| {
             let leader = group.leadership().borrow().leader?;

@@ -136,13 +136,12 @@ impl MapGroup {
         self.propose(token, command).await
     }
 
-    /// Whether this node leads group 0 at some moment after the call: its copy is the newest then.
-    pub(crate) async fn prove(&self) -> bool {
+    /// Whether this node leads group 0 at some moment after the call: its copy is the newest then. Waits so long at most.
+    pub(crate) async fn prove(&self, longest: Duration) -> bool {
         if !self.leadership().is_leader {
             return false;
         }
-        let limit = Duration::from_millis(COMMIT_TIMEOUT_MS);
-        let confirmed = tokio::time::timeout(limit, self.group.confirm_leadership()).await;
+        let confirmed = tokio::time::timeout(longest, self.group.confirm_leadership()).await;
         matches!(confirmed, Ok(Ok(_)))
     }
 }

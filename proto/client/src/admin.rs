@@ -251,7 +251,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
-        let admin = Admin::new(&[address.clone()]).unwrap();
+        let admin = Admin::new(std::slice::from_ref(&address)).unwrap();
         let error = admin.status().await.unwrap_err();
         assert!(matches!(error, AdminError::Unavailable(_)));
         assert!(error.to_string().contains(&address), "{error}");

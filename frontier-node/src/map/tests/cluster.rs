@@ -42,7 +42,7 @@ pub(super) struct Cluster {
     dirs: BTreeMap<u32, TempDir>,
     entries: Vec<NodeEntry>,
     founded: Descriptor,
-    network: LocalNetwork,
+    pub(super) network: LocalNetwork,
     shaper: Option<Arc<dyn Shaper>>,
     has_map: bool,
 }

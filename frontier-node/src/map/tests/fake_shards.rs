@@ -36,10 +36,11 @@ struct State {
 pub(super) struct FakeShards {
     state: Mutex<State>,
     held: Notify,
+    released: Notify,
 }
 
 impl FakeShards {
-    /// Holds the first driver that comes to a point, for ever.
+    /// Holds the first driver that comes to a point, until it is released.
     pub(super) fn holding(point: Point) -> Arc<Self> {
         let shards = Self::default();
         shards.state.lock().hold_at = Some(point);
@@ -58,6 +59,11 @@ impl FakeShards {
         self.held.notified().await;
     }
 
+    /// Lets the driver go on that is held.
+    pub(super) fn release(&self) {
+        self.released.notify_one();
+    }
+
     /// What parents were told, in order.
     pub(super) fn orders(&self) -> Vec<SplitOrder> {
         self.state.lock().orders.clone()
@@ -67,7 +73,7 @@ impl FakeShards {
         let is_held = self.state.lock().hold_at.take_if(|at| *at == point);
         if is_held.is_some() {
             self.held.notify_one();
-            std::future::pending::<()>().await;
+            self.released.notified().await;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proto::admin_v1 as pb;
-use shard_map::Step;
+use shard_map::{ShardMap, Step};
 
 use super::cluster::{Cluster, split_at};
 use super::fake_shards::{FakeShards, Point};
@@ -72,6 +72,31 @@ async fn a_driver_that_dies_while_the_child_is_made() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_driver_that_dies_while_the_child_elects_its_leader() {
     killed_at(Point::AtLed).await;
+}
+
+/// A driver that was cut off goes on with a job that another one has finished meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deposed_driver_changes_nothing_any_more() {
+    let shards = FakeShards::holding(Point::AfterSplit);
+    let cluster = Cluster::start(3, 1, shaper(&shards)).await;
+    let job = cluster.split(1, split_at(7, 1, 99)).await.unwrap().job;
+    shards.held().await;
+    let deposed = cluster.leader().await;
+    cluster.network.isolate(u64::from(deposed));
+    let is_done = |map: &ShardMap| map.job(job).is_some_and(|job| job.step() == Step::Done);
+    let finished = cluster.wait("the end of the job elsewhere", |cluster| {
+        let mut others = cluster.up.keys().filter(|node| **node != deposed);
+        let views = others.all(|node| is_done(&cluster.view(*node)));
+        views.then(|| cluster.view(deposed % 3 + 1))
+    });
+    let finished = finished.await;
+    assert!(!is_done(&cluster.view(deposed)), "it heard nothing of it");
+    shards.release();
+    // It says that its step is done, under a leadership that is over.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    cluster.network.heal();
+    cluster.wait_views("one map", |map| *map == *finished).await;
+    assert_eq!(shards.orders().len(), 2, "both told the parent");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
