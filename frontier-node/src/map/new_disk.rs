@@ -9,7 +9,7 @@ use shard_map::{
     command::{MoveReplica, StepDone},
 };
 
-use super::shaper::{Shaper, Standing};
+use super::shaper::{Shaper, Standing, leader_of};
 
 /// The moves of groups that have a voter on a disk that its node lost, and no job.
 pub(super) fn outdated(map: &ShardMap) -> Vec<(u64, MoveReplica)> {
@@ -66,13 +66,6 @@ pub(super) async fn next(job: &Job, plan: &MovePlan, shaper: &dyn Shaper) -> Opt
         Step::VotersChanged => Some(done),
         _ => None,
     }
-}
-
-async fn leader_of(group: u64, shaper: &dyn Shaper) -> Option<Standing> {
-    let standings = shaper.standings(group).await.into_iter();
-    standings
-        .filter(|s| s.is_proven)
-        .max_by_key(|s| s.leader_term)
 }
 
 fn has_changed(leader: &Standing, new: u64, old: u64) -> bool {

@@ -47,7 +47,7 @@ pub struct Standing {
 /// Why a shard did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// It never will: no later state of it takes that back.
+    /// It never will: its log has decided so, and no later entry takes that back.
     #[error("{0}")]
     Refused(String),
     /// Not now, or the outcome is unknown: ask again.
@@ -69,4 +69,12 @@ pub trait Shaper: Send + Sync + 'static {
 
     /// The leader of a group is asked to hand over to another replica.
     async fn hand_over(&self, group: u64, to: NodeId) -> Result<(), ShapeError>;
+}
+
+/// The replica that leads a group and has proven so; the newest, if two say so.
+pub(super) async fn leader_of(group: u64, shaper: &dyn Shaper) -> Option<Standing> {
+    let standings = shaper.standings(group).await.into_iter();
+    standings
+        .filter(|s| s.is_proven)
+        .max_by_key(|s| s.leader_term)
 }

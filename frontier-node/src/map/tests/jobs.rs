@@ -96,7 +96,9 @@ async fn a_deposed_driver_changes_nothing_any_more() {
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     cluster.network.heal();
     cluster.wait_views("one map", |map| *map == *finished).await;
-    assert_eq!(shards.orders().len(), 2, "both told the parent");
+    let orders = shards.orders();
+    assert!(orders.len() > 1, "both told the parent");
+    assert!(orders.iter().all(|order| *order == orders[0]), "{orders:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
