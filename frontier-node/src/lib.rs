@@ -19,6 +19,8 @@
 //! | `known` | the filter in front of RocksDB that lets known URLs cost nothing |
 //! | `clock` | shard time |
 //! | `cluster` | what makes several nodes one cluster |
+//! | `map` | group 0: the shard map, and the jobs that change the cluster's shape |
+//! | `admin` | `admin.v1`: what operators ask |
 //! | `outbox` | undelivered items of reports |
 //! | `grpc`, `http`, `metrics` | servers and figures |
 //! | `open_files` | how many connections the limit of open files allows |
@@ -26,6 +28,7 @@
 //! | `durable_file` | small files replaced whole or not at all |
 //! | `limits` | every limit |
 
+mod admin;
 mod clock;
 pub mod cluster;
 mod convert;
@@ -37,6 +40,7 @@ mod identity;
 mod known;
 pub mod limits;
 mod listing;
+pub mod map;
 mod metrics;
 mod node;
 mod open_files;

@@ -19,6 +19,7 @@ use crate::http::{self, Pages};
 use crate::identity::{Descriptor, IdentityError};
 use crate::known::{FilterError, KnownFilter};
 use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
+use crate::map::{MapGroup, MapNode, MapParts};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
 use crate::service::{LocalFrontier, NodeShared};
@@ -57,6 +58,7 @@ pub struct FrontierNode {
     engine: Arc<Engine>,
     router: Arc<Router>,
     gauges: Arc<Gauges>,
+    map: Option<Arc<MapNode>>,
     stop: CancellationToken,
 }
 
@@ -81,6 +83,7 @@ impl FrontierNode {
             peers,
             clocks,
             engine,
+            map,
         } = options;
         let for_identity = Arc::clone(&suffixes);
         let work = Work::from(&engine.threads);
@@ -120,6 +123,18 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
+        let map = match map {
+            Some(options) => {
+                let parts = MapParts {
+                    zero: MapGroup::start(&engine, node_id, &context.voters).await?,
+                    replica: node_id,
+                    descriptor: descriptor.clone(),
+                    book: Arc::clone(&book),
+                };
+                Some(MapNode::start(parts, options, &stop))
+            }
+            None => None,
+        };
         let shared = Arc::new(NodeShared {
             shards: Shards::default(),
             verifier: Verifier::new(Arc::clone(&suffixes), descriptor.key),
@@ -140,6 +155,7 @@ impl FrontierNode {
         let gauges = Arc::new(Gauges {
             shared: Arc::clone(&shared),
             engine: Arc::clone(&engine),
+            map: map.clone(),
             more: RwLock::default(),
         });
         let node = Self {
@@ -148,6 +164,7 @@ impl FrontierNode {
             engine,
             router,
             gauges,
+            map,
             stop,
         };
         node.start_tasks();
@@ -193,10 +210,22 @@ impl FrontierNode {
         shards.into_iter().all(|shard| filter.is_valid(shard))
     }
 
-    /// The groups of all shards.
+    /// The groups of all shards, and group 0 where the node has it.
     pub fn groups(&self) -> Vec<Group> {
         let shards = self.shared.shards.all().into_iter();
-        shards.map(|shard| shard.group().clone()).collect()
+        let shards = shards.map(|shard| shard.group().clone());
+        let zero = self.map.iter().map(|map| map.zero().group().clone());
+        shards.chain(zero).collect()
+    }
+
+    /// Group 0 with the shard map, where the node has it.
+    pub(crate) const fn map(&self) -> Option<&Arc<MapNode>> {
+        self.map.as_ref()
+    }
+
+    /// This node's replica id, in all its groups.
+    pub(crate) const fn replica(&self) -> NodeId {
+        self.replica
     }
 
     /// Hands every leadership to the voter that has most, so that a stop costs no election timeout; waits at most
@@ -297,6 +326,7 @@ impl Drop for FrontierNode {
 pub(crate) struct Gauges {
     shared: Arc<NodeShared>,
     engine: Arc<Engine>,
+    map: Option<Arc<MapNode>>,
     more: RwLock<Vec<Figures>>,
 }
 
@@ -339,6 +369,11 @@ impl Gauges {
         let disk = self.disk();
         metrics.node("disk_full", (disk == Disk::Full).into());
         metrics.node("disk_fails", (disk == Disk::Fails).into());
+        if let Some(map) = &self.map {
+            let zero = map.zero();
+            metrics.node("map_version", zero.view().map.version);
+            metrics.node("map_leader", zero.leadership().is_leader.into());
+        }
         for figures in self.more.read().iter() {
             for (name, count) in figures() {
                 metrics.node_event(name, count);

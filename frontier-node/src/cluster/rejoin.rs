@@ -1,4 +1,4 @@
-//! A new incarnation takes the place of the one before, shard by shard.
+//! A new incarnation takes the place of the one before, shard by shard, and in group 0.
 //!
 //! Driven by the node that came back, so it goes on whoever leads meanwhile: it asks everybody until each shard's leader
 //! says that it votes and its older incarnation does not.
@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proto::raft_v1 as pb;
+use shard_map::GROUP_ZERO;
 
 use super::greeter::Greeter;
 use super::member::Member;
@@ -21,7 +22,7 @@ pub async fn rejoin(member: Arc<Member>, greeter: Arc<Greeter>, node: Arc<Fronti
     };
     let mut done = BTreeSet::new();
     loop {
-        let known = node.known_shards().into_iter();
+        let known = node.known_shards().into_iter().chain([GROUP_ZERO]);
         let left: Vec<u64> = known.filter(|shard| !done.contains(shard)).collect();
         if left.is_empty() {
             return;

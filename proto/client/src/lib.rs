@@ -6,7 +6,9 @@
 //!   It lives with processes that die, pause and change leaders: see `call.rs`; and with shards that are split: an answer
 //!   that shows a newer map makes it read that map.
 //! - [`RoutedFrontier`]: a [`Frontier`] that is the whole cluster.
+//! - [`Admin`]: `admin.v1`, for operators.
 
+mod admin;
 mod call;
 mod error;
 mod frontier;
@@ -29,6 +31,7 @@ mod traffic;
 mod window;
 mod wire_error;
 
+pub use admin::{Admin, AdminError};
 pub use error::CallError;
 pub use frontier::Frontier;
 pub use grpc::{AddressError, GrpcFrontier};
