@@ -11,6 +11,7 @@ use tonic::{Request, Response, Status};
 use super::member::Member;
 use crate::map::{MapError, MapGroup, to_wire};
 use crate::node::FrontierNode;
+use crate::shards::{SplitAim, SplitError, SplitRequest};
 
 /// The service. Served from the first moment on; the node it speaks for opens later.
 #[derive(Clone)]
@@ -133,16 +134,34 @@ impl Nodes for NodesService {
         &self,
         request: Request<pb::SplitShardRequest>,
     ) -> Result<Response<pb::SplitShardResponse>, Status> {
-        self.open_for(request.into_inner().cluster_id)?;
-        Err(Status::unimplemented("this version does not split shards"))
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let split = node.split_shard(SplitRequest {
+            shard: request.shard,
+            epoch: request.epoch,
+            at: request.at,
+            child: request.child,
+            voters: request.voters.into_iter().collect(),
+        });
+        let refused = match split.await {
+            Ok(_) => String::new(),
+            Err(error @ SplitError::Refused(_)) => error.to_string(),
+            Err(error) => return Err(not_split(&error)),
+        };
+        Ok(Response::new(pb::SplitShardResponse { refused }))
     }
 
     async fn split_point(
         &self,
         request: Request<pb::SplitPointRequest>,
     ) -> Result<Response<pb::SplitPointResponse>, Status> {
-        self.open_for(request.into_inner().cluster_id)?;
-        Err(Status::unimplemented("this version does not split shards"))
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let places = node.split_points(request.shard, SplitAim::Middle).await;
+        let places = places.map_err(|error| not_split(&error))?;
+        Ok(Response::new(pb::SplitPointResponse {
+            at: places.points.first().copied(),
+        }))
     }
 
     async fn hand_over(
@@ -163,6 +182,16 @@ impl Nodes for NodesService {
             Err(error) => return Err(Status::unavailable(error.to_string())),
         };
         Ok(Response::new(pb::HandOverResponse { refused }))
+    }
+}
+
+/// A split that was neither done nor refused for good.
+fn not_split(error: &SplitError) -> Status {
+    match error {
+        SplitError::UnknownShard(_) | SplitError::NotLeader { .. } => {
+            Status::failed_precondition(error.to_string())
+        }
+        _ => Status::unavailable(error.to_string()),
     }
 }
 

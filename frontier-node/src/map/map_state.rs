@@ -60,7 +60,11 @@ impl StateMachine for MapState {
         if is_changed {
             rows.put(MAP_KEY, self.map.to_bytes());
         }
-        Ok(Applied { rows, replies })
+        Ok(Applied {
+            rows,
+            replies,
+            ..Applied::default()
+        })
     }
 
     fn committed(&mut self) {

@@ -16,14 +16,15 @@ impl FrontierNode {
             let term = leadership.is_leader.then_some(leadership.term);
             return Some(of_group(self.replica(), zero.group(), term, term));
         }
-        let shard = self.shared_node().shard(group).ok()?;
-        let term = shard.leading().ok().map(|leading| leading.token.term());
-        let standing = of_group(self.replica(), shard.group(), term, shard.proven_term());
+        let standing = self.shard_standing(group)?;
+        let open = self.shared_node().shards.get(group)?;
+        let term = standing.leader_term;
+        let proven = term.filter(|_| standing.is_proven);
         Some(pb::ShardStandingResponse {
-            epoch: 1,
-            first: shard.range().first,
-            last: shard.range().last,
-            ..standing
+            epoch: standing.epoch,
+            first: standing.first,
+            last: standing.last,
+            ..of_group(self.replica(), open.group(), term, proven)
         })
     }
 }
