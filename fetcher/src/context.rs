@@ -12,6 +12,7 @@ use crate::dns::Dns;
 use crate::http::{BodyCaps, BuildError, FetchError, HttpClient, Opened, Request};
 use crate::links::{KnownLinks, Links};
 use crate::metrics::Metrics;
+use crate::offers::Offers;
 use crate::pages::Pages;
 use crate::pause::StorePause;
 use crate::robots_cache::RobotsCache;
@@ -42,6 +43,7 @@ pub(crate) struct Context {
     pub(crate) config: FetcherConfig,
     pub(crate) frontier: Arc<dyn Frontier>,
     pub(crate) links: Arc<dyn Links>,
+    pub(crate) offers: Offers,
     pub(crate) pages: Arc<dyn Pages>,
     pub(crate) crawls: Crawls,
     pub(crate) http: HttpClient,
@@ -63,6 +65,7 @@ impl Context {
             pause: StorePause::default(),
             http,
             frontier: parts.frontier,
+            offers: Offers::new(Arc::clone(&parts.links)),
             links: parts.links,
             pages: parts.pages,
             crawls: parts.crawls,

@@ -67,7 +67,7 @@ async fn deliver(ctx: &Context, errand: &pb::Errand, found: pb::RobotsFound) -> 
         robots: Some(found),
     };
     let offered = ctx
-        .links
+        .offers
         .offer(vec![pb::DiscoverItem {
             item: Some(Item::ErrandResult(result)),
         }])

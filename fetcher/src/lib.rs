@@ -14,7 +14,7 @@
 //! | `http/`, `decode/` | one GET within deadlines and caps; content codings undone while streaming |
 //! | `dns/`, `addresses.rs` | names to addresses, and which of those may be connected to |
 //! | `redirect.rs`, `conditional.rs`, `retry_after.rs` | what response fields mean |
-//! | `robots_cache.rs`, `links.rs`, `pages.rs`, `cluster_pages.rs`, `scope.rs`, `budget.rs`, `pause.rs` | what cycles share (`context.rs`) |
+//! | `robots_cache.rs`, `links.rs`, `offers.rs`, `pages.rs`, `cluster_pages.rs`, `scope.rs`, `budget.rs`, `pause.rs` | what cycles share (`context.rs`) |
 //! | `config.rs`, `limits.rs`, `metrics.rs` | settings, every bound, counters |
 //! | `process/`, `main.rs` | the fetcher as a process |
 //!
@@ -44,6 +44,7 @@ mod leaser;
 pub mod limits;
 mod links;
 mod metrics;
+mod offers;
 mod outcome;
 mod outgoing;
 mod pages;

@@ -123,6 +123,10 @@ pub const MAX_CONFIG_FILE_BYTES: u64 = 4 * 1024 * 1024;
 pub const CONNECT_PAUSE_MS: (u64, u64) = (500, 5_000);
 /// How long the links of one page are offered, ms; then they travel with the report.
 pub const LINKS_DEADLINE_MS: u64 = 15_000;
+/// Items of several pages that go to one shard in one call, at most; a page that has more goes alone.
+pub const MAX_OFFERED_A_CALL: usize = client::limits::DISCOVER_ITEMS;
+/// How long items of a shard are gathered while a call to it is under way, ms; then the next one goes out beside it.
+pub const GATHER_LONGEST_MS: u64 = 1_000;
 /// How often a process reads the shard map although nothing says that it is behind, ms.
 pub const MAP_REFRESH_MS: u64 = 10_000;
 /// How often the list of shards is read again, ms.

@@ -77,7 +77,7 @@ async fn offer(page: &Page<'_>, items: Vec<pb::DiscoverItem>) -> (String, Vec<pb
     }
     let metrics = &page.ctx.metrics;
     let urls: Vec<String> = items.iter().map(url_of).collect();
-    let mut offered = page.ctx.links.offer(items).await;
+    let mut offered = page.ctx.offers.offer(items).await;
     let mut refused = String::new();
     for (url, result) in urls.iter().zip(&offered.results) {
         let Some(result) = result else { continue };

@@ -62,7 +62,7 @@ pub(crate) enum Placement {
 /// nobody will do.
 pub(crate) async fn place(ctx: &Context, errand: pb::Errand) -> Placement {
     let offered = ctx
-        .links
+        .offers
         .offer(vec![pb::DiscoverItem {
             item: Some(Item::Errand(errand)),
         }])

@@ -2,7 +2,7 @@
 
 use super::measure::cpu_seconds_of;
 use super::node::NodeMetrics;
-use crate::cluster::{Addresses, Cluster, Control, FetcherSpec, NodeSpec, Programs};
+use crate::cluster::{Addresses, Cluster, Control, FetcherSpec, NodeSpec, Programs, sum_of_terms};
 use crate::output::CommandError;
 use client::{Frontier, RoutedFrontier, Router, RouterOptions};
 use proto::frontier_v1 as pb;
@@ -168,15 +168,7 @@ impl BenchCluster {
 
     /// Counters of all shards together, as their newest replicas show them.
     pub async fn terms(&self) -> Result<pb::ConservationTerms, CommandError> {
-        let mut sum = pb::ConservationTerms::default();
-        for status in self.statuses().await? {
-            let terms = status.terms.unwrap_or_default();
-            sum.accepted += terms.accepted;
-            sum.queued += terms.queued;
-            sum.leased += terms.leased;
-            sum.done += terms.done;
-        }
-        Ok(sum)
+        Ok(sum_of_terms(&self.statuses().await?))
     }
 
     /// Every shard; asked again for a while when the nodes are too busy to answer.

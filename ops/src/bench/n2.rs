@@ -96,15 +96,13 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         args.spread.sites,
         args.shards,
     ));
-    let target = Target::open(
+    let target = Target::open_for_offers(
         args.replicas,
         &dir.join("node"),
         args.shards,
         args.expected_urls,
     )
     .await?;
-    target.create_crawl().await?;
-    target.wait_for_filter().await?;
     let load = Load {
         writers: args.writers.max(1),
         batch: args.batch.clamp(1, 1_024),

@@ -1,6 +1,7 @@
 //! A real node in this process, with its servers on loopback, and clients of them.
 
 use super::urls::CRAWL;
+use crate::cluster::sum_of_terms;
 use crate::output::{self, CommandError};
 use crate::policy::{self, PolicyError};
 use client::{Frontier, GrpcFrontier, Router};
@@ -97,20 +98,13 @@ impl BenchNode {
 
     /// Counters of all shards together.
     pub async fn status(&self) -> Result<pb::ConservationTerms, CommandError> {
-        let mut sum = pb::ConservationTerms::default();
+        let mut statuses = Vec::new();
         for entry in self.router().shards() {
-            let status = self
-                .frontier()
-                .shard_status(pb::ShardStatusRequest { shard: entry.shard })
-                .await;
-            let status = status.map_err(|e| CommandError::of("cannot read a shard", e))?;
-            let terms = status.terms.unwrap_or_default();
-            sum.accepted += terms.accepted;
-            sum.queued += terms.queued;
-            sum.leased += terms.leased;
-            sum.done += terms.done;
+            let request = pb::ShardStatusRequest { shard: entry.shard };
+            let status = self.frontier().shard_status(request).await;
+            statuses.push(status.map_err(|e| CommandError::of("cannot read a shard", e))?);
         }
-        Ok(sum)
+        Ok(sum_of_terms(&statuses))
     }
 
     /// The node's metrics by name with labels, as anyone reads them.

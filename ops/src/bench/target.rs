@@ -60,6 +60,19 @@ impl Target {
         Ok(Self::Cluster(Box::new(cluster)))
     }
 
+    /// The same with a crawl in every shard, once known URLs can be told from new ones.
+    pub async fn open_for_offers(
+        replicas: u32,
+        dir: &Path,
+        shards: u64,
+        expected_urls: u64,
+    ) -> Result<Self, CommandError> {
+        let target = Self::open(replicas, dir, shards, expected_urls).await?;
+        target.create_crawl().await?;
+        target.wait_for_filter().await?;
+        Ok(target)
+    }
+
     /// Ends it cleanly, to be opened again after rows were loaded into the directories of its nodes, which are told.
     pub async fn set_down(self, dir: &Path) -> Result<(Vec<PathBuf>, Closed), CommandError> {
         match self {

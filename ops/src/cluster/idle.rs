@@ -1,6 +1,6 @@
 //! Whether a crawl has anything left to do, and what.
 
-use proto::frontier_v1::ShardStatusResponse;
+use proto::frontier_v1::{ConservationTerms, ShardStatusResponse};
 use std::fmt;
 use std::time::Duration;
 
@@ -18,6 +18,11 @@ pub struct Left {
 }
 
 impl Left {
+    /// Whether something waits of which a host becomes ready within this time.
+    pub fn may_lease(&self, within: Duration) -> bool {
+        self.queued > 0 && u128::from(self.next_ready_in_ms) <= within.as_millis()
+    }
+
     /// Whether nothing goes on, and nothing becomes ready within the patience: what is queued waits for a host out of reach.
     pub fn is_idle(&self, patience: Duration) -> bool {
         let patience_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -57,10 +62,25 @@ pub fn left(statuses: &[ShardStatusResponse]) -> Left {
     }
 }
 
+/// The conservation terms of all shards together.
+pub fn sum_of_terms(statuses: &[ShardStatusResponse]) -> ConservationTerms {
+    let mut sum = ConservationTerms::default();
+    for terms in statuses.iter().filter_map(|status| status.terms.as_ref()) {
+        sum.accepted += terms.accepted;
+        sum.queued += terms.queued;
+        sum.scheduled += terms.scheduled;
+        sum.leased += terms.leased;
+        sum.done += terms.done;
+        sum.removed += terms.removed;
+        sum.refused += terms.refused;
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proto::frontier_v1::{ConservationTerms, ReadySummary};
+    use proto::frontier_v1::ReadySummary;
 
     fn shard(queued: u64, leased: u64, next_ready_in_ms: u64) -> ShardStatusResponse {
         ShardStatusResponse {
@@ -102,5 +122,44 @@ mod tests {
             text,
             "5 queued, 1 leased, 0 links undelivered, next host ready in 400 ms"
         );
+    }
+
+    #[test]
+    fn terms_are_summed_each_for_itself() {
+        let terms = ConservationTerms {
+            accepted: 21,
+            queued: 1,
+            scheduled: 2,
+            leased: 3,
+            done: 4,
+            removed: 5,
+            refused: 6,
+        };
+        let status = ShardStatusResponse {
+            terms: Some(terms),
+            ..ShardStatusResponse::default()
+        };
+        let sum = sum_of_terms(&[status.clone(), ShardStatusResponse::default(), status]);
+        let twice = ConservationTerms {
+            accepted: 42,
+            queued: 2,
+            scheduled: 4,
+            leased: 6,
+            done: 8,
+            removed: 10,
+            refused: 12,
+        };
+        assert_eq!(sum, twice);
+    }
+
+    #[test]
+    fn a_shard_may_lease_when_something_that_waits_is_ready_in_time() {
+        let within = Duration::from_secs(30);
+        let may_lease = |shard: ShardStatusResponse| left(&[shard]).may_lease(within);
+        assert!(may_lease(shard(1, 0, 0)));
+        assert!(may_lease(shard(1, 0, 30_000)));
+        assert!(!may_lease(shard(1, 0, 30_001)), "later than asked");
+        assert!(!may_lease(shard(1, 0, u64::MAX)), "nothing waits for time");
+        assert!(!may_lease(shard(0, 1, 0)), "all that is left is leased");
     }
 }

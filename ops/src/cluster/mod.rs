@@ -10,7 +10,7 @@
 //! | `running` | all processes of one cluster |
 //! | `control` | policy, seeds, leaders, counters, over gRPC |
 //! | `listing` | every URL with its record |
-//! | `idle` | whether anything is left to do, and what |
+//! | `idle` | whether anything is left to do, and what; counters of all shards together |
 //!
 //! Every process is known by its pid alone and ends with the value that stands for it.
 
@@ -29,7 +29,7 @@ mod running;
 pub use addresses::Addresses;
 pub use control::{Control, NodeClient, all_statuses, clients};
 pub use fetcher::FetcherSpec;
-pub use idle::left;
+pub use idle::{left, sum_of_terms};
 pub use listing::Listed;
 pub use node::NodeSpec;
 pub use programs::Programs;

@@ -3,7 +3,7 @@
 use super::judge::{Evidence, Verdict};
 use super::limits::{
     BACK_OFF_BASE_MS, CAUGHT_UP_WITHIN, COPIES, CRAWL, FETCH_TIMEOUT, IDLE_LOOKS, LEASE_TTL,
-    LOOK_EVERY, QUIET_WITHIN, WARM_UP_WITHIN,
+    LEASE_WITHIN, LOOK_EVERY, QUIET_WITHIN, WARM_UP_WITHIN,
 };
 use super::pages;
 use super::plan::Plan;
@@ -114,11 +114,25 @@ impl Rig {
         usize::try_from(self.random % (count.max(1) as u64)).unwrap_or(0)
     }
 
-    /// A shard by chance, and the node that leads it.
+    /// A shard by chance that has something to lease soon, and the node that leads it: of one without work no lease could be
+    /// waited for.
     pub async fn some_leader(&mut self) -> Result<(u64, u32), CommandError> {
-        let count = self.control.shards().len();
-        let chosen = self.choose(count);
-        let shard = self.control.shards()[chosen];
+        let mut busy = Vec::new();
+        for shard in self.control.shards() {
+            let all = self.control.all_statuses(*shard).await;
+            let newest = all.into_iter().max_by_key(|(_, s)| s.applied_index);
+            // One that does not answer just now may have work.
+            if newest.is_none_or(|(_, status)| left(&[status]).may_lease(LEASE_WITHIN)) {
+                busy.push(*shard);
+            }
+        }
+        let chosen = self.choose(busy.len());
+        let Some(shard) = busy.get(chosen).copied() else {
+            return Err(CommandError::Message(format!(
+                "no shard has anything left to lease: {} hosts are too few for so many rounds",
+                self.plan.hosts
+            )));
+        };
         let leader = self.control.wait_leader(shard).await?;
         Ok((shard, leader))
     }

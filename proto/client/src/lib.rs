@@ -35,7 +35,7 @@ pub use admin::{Admin, AdminError};
 pub use error::CallError;
 pub use frontier::Frontier;
 pub use grpc::{AddressError, GrpcFrontier};
-pub use offer::Offered;
+pub use offer::{Offered, partition_of};
 pub use peers::Peer;
 pub use request_id::REQUEST_ID_KEY;
 pub use retry::seed_jitter;

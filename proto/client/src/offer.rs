@@ -81,7 +81,7 @@ impl Router {
         let mut is_stale = false;
         let waiting = items.iter().enumerate().zip(results);
         for ((index, item), _) in waiting.filter(|(_, result)| result.is_none()) {
-            let hash = item.item.as_ref().map(partition);
+            let hash = item.item.as_ref().map(partition_of);
             match hash.and_then(|hash| table.owner(hash)) {
                 Some(entry) => by_shard.entry(entry.shard).or_default().push(index),
                 None => is_stale = true,
@@ -305,7 +305,7 @@ impl<'a> Delivery<'a> {
 }
 
 /// The hash whose owner takes an item.
-pub(crate) const fn partition(item: &Item) -> u64 {
+pub const fn partition_of(item: &Item) -> u64 {
     match item {
         Item::Link(link) => link.partition,
         Item::Errand(errand) => errand.partition,

@@ -1,8 +1,10 @@
 //! The web that a cluster crawls, and its fetcher.
 
+use super::{Nodes, Process, Talk};
 use crate::program::fetcher;
 use fakeweb::{FakeWeb, FakeWebOptions, Manifest, RunningFakeWeb};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Command;
 
 /// Least time between two contacts of a host.
@@ -38,4 +40,15 @@ pub fn fetcher_command(nodes: &[String], web: SocketAddr) -> Command {
         .args(["--resolve", &format!("*={web}")])
         .args(["--http-listen", "127.0.0.1:0"]);
     command
+}
+
+/// Starts these nodes and a fetcher, and gives them the web to crawl.
+pub async fn crawl(nodes: &mut Nodes, web: &RunningFakeWeb, dir: &Path) -> (Talk, Process) {
+    nodes.start_ready().await.unwrap();
+    let talk = Talk::connect(&nodes.addresses()).await;
+    talk.set_up(&web.seed_url).await.unwrap();
+    let command = fetcher_command(&nodes.addresses(), web.addr);
+    let mut fetcher = Process::start(command, dir, "fetcher");
+    fetcher.wait_ready().await.unwrap();
+    (talk, fetcher)
 }

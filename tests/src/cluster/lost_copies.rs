@@ -1,6 +1,6 @@
 //! Two disks are lost one after the other: whoever scrubs is told which pages have fewer copies, and which have none.
 
-use super::{Nodes, Process, Talk, fetcher_command, web};
+use super::{Nodes, crawl, web};
 use crate::program::{escapement, stderr};
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -13,12 +13,7 @@ async fn a_scrub_tells_which_pages_lost_their_copies() {
     let dir = tempfile::tempdir().unwrap();
     let (web, _) = web(6, 24, 3);
     let mut nodes = Nodes::new(dir.path(), 3);
-    nodes.start_ready().await.unwrap();
-    let talk = Talk::connect(&nodes.addresses()).await;
-    talk.set_up(&web.seed_url).await.unwrap();
-    let fetcher = fetcher_command(&nodes.addresses(), web.addr);
-    let mut fetcher = Process::start(fetcher, dir.path(), "fetcher");
-    fetcher.wait_ready().await.unwrap();
+    let (talk, mut fetcher) = crawl(&mut nodes, &web, dir.path()).await;
     talk.wait_finished().await.unwrap();
     assert!(fetcher.terminate().await.success());
 
