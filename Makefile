@@ -53,7 +53,7 @@ real-docs: build
 	tests/real-docs/run.sh $(ESCAPEMENT)
 
 bench: build
-	for n in n1 n2 n3 n5 n6 n7 "n1 --replicas 3" "n2 --replicas 3" "n3 --replicas 3" n8 n10 refill "refill --break" \
+	for n in n1 n2 n3 n5 n6 n7 "n1 --replicas 3" "n2 --replicas 3" "n3 --replicas 3" n8 n9 n10 refill "refill --break" \
 	    coordination n0 "n0 --rate 772"; do $(ESCAPEMENT) bench $$n --json || exit 1; done
 
 clean:

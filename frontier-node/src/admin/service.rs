@@ -139,6 +139,8 @@ impl Admin for AdminService {
                 let unknown = shard_map::Refusal::UnknownShard(request.shard);
                 return Ok(refused(unknown.to_string()));
             }
+            // A repeat finds its job, wherever the middle of what is left may be.
+            Cut::Middle if view.map.job_of_request(request.request).is_some() => (0, false),
             Cut::Middle => match self.map.shaper().middle(request.shard).await {
                 Ok(at) => (at, false),
                 Err(ShapeError::Refused(reason)) => return Ok(refused(reason)),

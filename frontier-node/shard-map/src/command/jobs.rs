@@ -6,12 +6,6 @@ use crate::{
     refusal::Refusal,
 };
 
-/// The job that this request began.
-pub(super) fn begun_by(next: &ShardMap, request: u64) -> Option<u64> {
-    let mut jobs = next.jobs.iter().filter(|_| request != 0);
-    jobs.find(|job| job.request == request).map(|job| job.id)
-}
-
 /// Enters a job at its first step.
 pub(super) fn begin(next: &mut ShardMap, request: u64, plan: Plan) -> Result<u64, Refusal> {
     if next.running_jobs().count() >= limits::RUNNING_JOBS {

@@ -128,8 +128,8 @@ pub(crate) fn run(next: &mut ShardMap, command: &Command) -> Result<Option<u64>,
     if current == 0 {
         return Err(Refusal::NotFounded);
     }
-    if let Some(job) = jobs::begun_by(next, command.request) {
-        return Ok(Some(job));
+    if let Some(job) = next.job_of_request(command.request) {
+        return Ok(Some(job.id));
     }
     if command.if_version != 0 && command.if_version != current {
         return Err(Refusal::StaleMap {

@@ -153,6 +153,13 @@ impl ShardMap {
         at.ok().map(|at| &self.jobs[at])
     }
 
+    /// The job that a request began; 0 stands for none.
+    #[must_use]
+    pub fn job_of_request(&self, request: u64) -> Option<&Job> {
+        let mut jobs = self.jobs.iter().filter(|_| request != 0);
+        jobs.find(|job| job.request == request)
+    }
+
     pub(crate) fn job_mut(&mut self, id: u64) -> Option<&mut Job> {
         self.jobs.iter_mut().find(|job| job.id == id)
     }

@@ -35,6 +35,24 @@ async fn a_command_through_a_follower_is_made_once_however_often_it_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeat_finds_its_job_where_what_is_left_has_no_middle_any_more() {
+    let shards: Arc<dyn Shaper> = Arc::new(FakeShards::default());
+    let cluster = Cluster::start(3, 1, Some(shards)).await;
+    let middle = |request| pb::SplitRequest {
+        request,
+        shard: 1,
+        epoch: 0,
+        point: Some(pb::split_request::Point::Middle(true)),
+    };
+    let first = cluster.split(1, middle(5)).await.unwrap();
+    cluster.wait_ended(first.job).await;
+    let again = cluster.split(1, middle(5)).await.unwrap();
+    assert_eq!((again.job, again.changed), (first.job, false));
+    let refused = cluster.split(1, middle(6)).await.unwrap_err();
+    assert_eq!(refused, "only one site is left");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_command_changes_nothing() {
     let shards = FakeShards::holding(Point::BeforeSplit);
     let shaper = Arc::clone(&shards) as Arc<dyn Shaper>;
