@@ -6,7 +6,7 @@ TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
 ESCAPEMENT = $(TARGET_DIR)/debug/escapement
 PROGRESS = ops/build/progress.sh
 DRILLS = kill-leader kill-all pause-leader pause-fetcher partition clock-skew disk-full kill-fetcher kill-box \
-	rolling-restart lose-a-disk
+	rolling-restart lose-a-disk split-under-load
 
 .PHONY: demo test build setup setup-tests lint drill sim power-cut real-docs bench clean
 
@@ -53,7 +53,7 @@ real-docs: build
 	tests/real-docs/run.sh $(ESCAPEMENT)
 
 bench: build
-	for n in n1 n2 n3 n5 n6 n7 "n1 --replicas 3" "n2 --replicas 3" "n3 --replicas 3" n8 n10 refill "refill --break" \
+	for n in n1 n2 n3 n5 n6 n7 "n1 --replicas 3" "n2 --replicas 3" "n3 --replicas 3" n8 n9 n10 refill "refill --break" \
 	    coordination n0 "n0 --rate 772"; do $(ESCAPEMENT) bench $$n --json || exit 1; done
 
 clean:

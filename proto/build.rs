@@ -4,6 +4,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo:rerun-if-changed=proto");
     let files = protox::compile(
         [
+            "admin/v1/admin.proto",
             "frontier/v1/frontier.proto",
             "raft/v1/nodes.proto",
             "store/v1/store.proto",

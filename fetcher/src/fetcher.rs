@@ -127,10 +127,15 @@ impl Fetcher {
     pub async fn run(self) -> bool {
         let mut callers: HashMap<u64, JoinHandle<()>> = HashMap::new();
         let mut refresh = tokio::time::interval(Duration::from_millis(SHARDS_REFRESH_MS));
+        let links = Arc::clone(&self.pool.ctx.links);
         loop {
+            // Before the shards are read: whatever comes then is heard of.
+            let version = links.map_version();
+            self.start_callers(&mut callers);
             tokio::select! {
                 () = self.stop.cancelled() => break,
-                _ = refresh.tick() => self.start_callers(&mut callers),
+                () = links.newer_than(version) => {}
+                _ = refresh.tick() => {}
             }
         }
         let limit = Duration::from_millis(self.pool.ctx.config.shutdown_ms);

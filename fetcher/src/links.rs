@@ -17,8 +17,16 @@ pub trait Links: Send + Sync + 'static {
     fn shards(&self) -> Vec<pb::ShardEntry>;
     /// The shard that owns a partition hash.
     fn owner(&self, partition: u64) -> Option<u64>;
-    /// Reads the map again; keeps the old one if nobody answers.
+    /// Reads the map again because an answer showed that it is behind; keeps the old one if nobody answers.
     async fn refresh(&self);
+    /// Version of the map in use.
+    fn map_version(&self) -> u64 {
+        0
+    }
+    /// Returns when a newer map than this one is in use.
+    async fn newer_than(&self, _version: u64) {
+        std::future::pending().await
+    }
     /// The partition hash of a canonical host.
     fn partition_of_host(&self, host: &str) -> u64;
 }
@@ -38,9 +46,17 @@ impl Links for Router {
     }
 
     async fn refresh(&self) {
-        if let Err(error) = Router::refresh(self).await {
+        if let Err(error) = self.catch_up().await {
             tracing::warn!(%error, "cannot refresh the shard map");
         }
+    }
+
+    fn map_version(&self) -> u64 {
+        Router::map_version(self)
+    }
+
+    async fn newer_than(&self, version: u64) {
+        Router::newer_than(self, version).await;
     }
 
     fn partition_of_host(&self, host: &str) -> u64 {

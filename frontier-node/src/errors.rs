@@ -76,6 +76,11 @@ pub(crate) fn unavailable(reason: impl Into<String>) -> CallError {
     }
 }
 
+/// A split has made this shard, and its replica here is being opened.
+pub(crate) fn opening(shard: u64) -> CallError {
+    unavailable(format!("shard {shard} is being opened here"))
+}
+
 /// Too much of something at this moment.
 pub(crate) fn overloaded(limit: &str, value: u64, max: u64) -> CallError {
     CallError::OverLimit {

@@ -13,11 +13,14 @@
 //! | `identity` | what a directory was made with; mismatches are refused |
 //! | `service` | the calls of `frontier.v1` in this process |
 //! | `convert` | between the wire and the machine, with every check of what arrives |
+//! | `shards` | the shards of the node, and splits, which make more of them |
 //! | `shard` | one task a shard: gathers, stamps, submits, ticks; long polls |
 //! | `state` | the machine as the log's state machine |
 //! | `known` | the filter in front of RocksDB that lets known URLs cost nothing |
 //! | `clock` | shard time |
 //! | `cluster` | what makes several nodes one cluster |
+//! | `map` | group 0: the shard map, and the jobs that change the cluster's shape |
+//! | `admin` | `admin.v1`: what operators ask |
 //! | `outbox` | undelivered items of reports |
 //! | `grpc`, `http`, `metrics` | servers and figures |
 //! | `open_files` | how many connections the limit of open files allows |
@@ -25,6 +28,7 @@
 //! | `durable_file` | small files replaced whole or not at all |
 //! | `limits` | every limit |
 
+mod admin;
 mod clock;
 pub mod cluster;
 mod convert;
@@ -36,6 +40,7 @@ mod identity;
 mod known;
 pub mod limits;
 mod listing;
+pub mod map;
 mod metrics;
 mod node;
 mod open_files;
@@ -44,6 +49,7 @@ mod outbox;
 pub mod process;
 mod service;
 mod shard;
+mod shards;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -56,3 +62,4 @@ pub use known::FilterError;
 pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
 pub use options::NodeOptions;
+pub use shards::{ShardStanding, SplitAim, SplitDone, SplitError, SplitPlaces, SplitRequest};

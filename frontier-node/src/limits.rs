@@ -105,3 +105,34 @@ pub const TAKEOVER_TRIES: u32 = 5;
 pub const TAKEOVER_AGAIN_MS: u64 = 100;
 /// Least time between two offers of a leadership because of a full disk, ms.
 pub const GIVE_WAY_PAUSE_MS: u64 = 5_000;
+/// Pause before the opening of a split's child is tried again, ms.
+pub const OPEN_RETRY_MS: u64 = 500;
+/// First and longest time for which a child's first election may take before its parent's leader stands again, ms. Doubled
+/// each time: the others' votes must come within one of them.
+pub const FIRST_ELECTION_PAUSE_MS: (u64, u64) = (30, 500);
+/// How long a change of the shard map looks for a leader of group 0, ms.
+pub const CHANGE_WITHIN_MS: u64 = 8_000;
+/// Pause between two tries of it, ms.
+pub const CHANGE_PAUSE_MS: u64 = 100;
+/// How long one command may take at the node that leads group 0, ms. Longer than that node waits for a commit.
+pub const CHANGE_MAP_TIMEOUT_MS: u64 = 12_000;
+/// How long a node may take to say how a replica stands, ms.
+pub const STANDING_TIMEOUT_MS: u64 = 1_000;
+/// How long a shard may take to apply a split, or to find the middle of its load, ms.
+pub const SHAPE_TIMEOUT_MS: u64 = 12_000;
+/// How long a leader may take to be asked for a hand-over, ms.
+pub const HAND_OVER_CALL_TIMEOUT_MS: u64 = 2_000;
+/// Bytes of one command to the shard map.
+pub const MAP_COMMAND_SIZE_BYTES: usize = 256 << 10;
+/// How often the leader of group 0 looks whether nodes have moved or lost a disk, ms.
+pub const UPKEEP_INTERVAL_MS: u64 = 2_000;
+/// First and longest pause before a job whose next step was not possible is looked at again, ms.
+pub const JOB_PAUSE_MS: (u64, u64) = (100, 2_000);
+/// Jobs of which a step is taken at the same moment.
+pub const DRIVEN_JOBS: usize = 16;
+/// How long a read of `admin.v1` waits for the proof that its copy is the newest, ms; then it is answered without.
+pub const ADMIN_PROOF_MS: u64 = 2_000;
+/// Calls of `admin.v1` that a node works on at once.
+pub const ADMIN_CALLS: usize = 64;
+/// Bytes of one request of `admin.v1`.
+pub const ADMIN_REQUEST_SIZE_BYTES: usize = 64 << 10;

@@ -1,6 +1,5 @@
 //! A frontier node in this process: opened from a directory, used through `client::Frontier`, served over gRPC.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,11 +19,13 @@ use crate::http::{self, Pages};
 use crate::identity::{Descriptor, IdentityError};
 use crate::known::{FilterError, KnownFilter};
 use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
+use crate::map::{MapGroup, MapNode, MapParts};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
-use crate::outbox::OutboxTask;
 use crate::service::{LocalFrontier, NodeShared};
 use crate::shard::{Shard, ShardContext, hand_over};
+use crate::shards::{Opener, Shards, open_missing};
+use crate::state::LocalMap;
 use crate::work::Work;
 
 /// Why a node did not open.
@@ -57,6 +58,7 @@ pub struct FrontierNode {
     engine: Arc<Engine>,
     router: Arc<Router>,
     gauges: Arc<Gauges>,
+    map: Option<Arc<MapNode>>,
     stop: CancellationToken,
 }
 
@@ -81,6 +83,7 @@ impl FrontierNode {
             peers,
             clocks,
             engine,
+            map,
         } = options;
         let for_identity = Arc::clone(&suffixes);
         let work = Work::from(&engine.threads);
@@ -112,6 +115,7 @@ impl FrontierNode {
             filter: Arc::new(filter),
             metrics: Arc::clone(&metrics),
             voters: Arc::new(voters),
+            map: Arc::new(LocalMap::default()),
             hints: Arc::new(Hints::new(Arc::clone(&book))),
             waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
             blocking: Arc::new(Semaphore::new(BLOCKING_READS)),
@@ -119,24 +123,29 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
-        let mut opened = BTreeMap::new();
-        for range in &descriptor.shards {
-            opened.insert(
-                range.shard,
-                Arc::new(Shard::start(&engine, *range, context.clone()).await?),
-            );
-        }
+        let map = match map {
+            Some(options) => {
+                let parts = MapParts {
+                    zero: MapGroup::start(&engine, node_id, &context.voters).await?,
+                    replica: node_id,
+                    descriptor: descriptor.clone(),
+                    book: Arc::clone(&book),
+                };
+                Some(MapNode::start(parts, options, &stop))
+            }
+            None => None,
+        };
         let shared = Arc::new(NodeShared {
-            shards: opened,
+            shards: Shards::default(),
             verifier: Verifier::new(Arc::clone(&suffixes), descriptor.key),
             identity: pb::Identity {
                 canonicalizer_version: CANONICALIZER_VERSION,
                 suffix_list_digest: suffixes.digest(),
             },
-            map_version: 1,
             book,
             context,
         });
+        open_shards(&engine, &shared, &descriptor).await?;
         let local = Peer {
             address: shared.book.address_of(node_id).unwrap_or_default(),
             frontier: Arc::new(LocalFrontier::new(Arc::clone(&shared))),
@@ -146,6 +155,7 @@ impl FrontierNode {
         let gauges = Arc::new(Gauges {
             shared: Arc::clone(&shared),
             engine: Arc::clone(&engine),
+            map: map.clone(),
             more: RwLock::default(),
         });
         let node = Self {
@@ -154,18 +164,23 @@ impl FrontierNode {
             engine,
             router,
             gauges,
+            map,
             stop,
         };
-        node.start_outboxes();
+        node.start_tasks();
         Ok(node)
     }
 
-    fn start_outboxes(&self) {
-        for shard in self.shared.shards.values() {
-            let metrics = Arc::clone(&self.shared.context.metrics);
-            let task = OutboxTask::new(Arc::clone(shard), Arc::clone(&self.router), metrics);
-            tokio::spawn(self.stop.clone().run_until_cancelled_owned(task.run()));
+    fn start_tasks(&self) {
+        let opener = Opener {
+            engine: Arc::clone(&self.engine),
+            shared: Arc::clone(&self.shared),
+            router: Arc::clone(&self.router),
+        };
+        for shard in self.shared.shards.all() {
+            opener.start(shard);
         }
+        tokio::spawn(self.stop.clone().run_until_cancelled_owned(opener.run()));
     }
 
     /// The frontier of this process.
@@ -190,16 +205,27 @@ impl FrontierNode {
 
     /// Whether the filter of known URLs is complete for every shard.
     pub fn filter_is_complete(&self) -> bool {
-        self.shared
-            .shards
-            .keys()
-            .all(|shard| self.shared.context.filter.is_valid(*shard))
+        let shards = self.shared.shards.ids();
+        let filter = &self.shared.context.filter;
+        shards.into_iter().all(|shard| filter.is_valid(shard))
     }
 
-    /// The groups of all shards.
+    /// The groups of all shards, and group 0 where the node has it.
     pub fn groups(&self) -> Vec<Group> {
-        let shards = self.shared.shards.values();
-        shards.map(|shard| shard.group().clone()).collect()
+        let shards = self.shared.shards.all().into_iter();
+        let shards = shards.map(|shard| shard.group().clone());
+        let zero = self.map.iter().map(|map| map.zero().group().clone());
+        shards.chain(zero).collect()
+    }
+
+    /// Group 0 with the shard map, where the node has it.
+    pub(crate) const fn map(&self) -> Option<&Arc<MapNode>> {
+        self.map.as_ref()
+    }
+
+    /// This node's replica id, in all its groups.
+    pub(crate) const fn replica(&self) -> NodeId {
+        self.replica
     }
 
     /// Hands every leadership to the voter that has most, so that a stop costs no election timeout; waits at most
@@ -218,7 +244,8 @@ impl FrontierNode {
             while self
                 .shared
                 .shards
-                .values()
+                .all()
+                .iter()
                 .any(|shard| shard.proven_term().is_none())
             {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -299,6 +326,7 @@ impl Drop for FrontierNode {
 pub(crate) struct Gauges {
     shared: Arc<NodeShared>,
     engine: Arc<Engine>,
+    map: Option<Arc<MapNode>>,
     more: RwLock<Vec<Figures>>,
 }
 
@@ -341,6 +369,11 @@ impl Gauges {
         let disk = self.disk();
         metrics.node("disk_full", (disk == Disk::Full).into());
         metrics.node("disk_fails", (disk == Disk::Fails).into());
+        if let Some(map) = &self.map {
+            let zero = map.zero();
+            metrics.node("map_version", zero.view().map.version);
+            metrics.node("map_leader", zero.leadership().is_leader.into());
+        }
         for figures in self.more.read().iter() {
             for (name, count) in figures() {
                 metrics.node_event(name, count);
@@ -350,7 +383,8 @@ impl Gauges {
             "filter_size_bytes",
             self.shared.context.filter.size_bytes() as u64,
         );
-        for (id, shard) in &self.shared.shards {
+        for shard in self.shared.shards.all() {
+            let id = &shard.id();
             let group = shard.group().status();
             metrics.shard(*id, "leader", group.is_leader.into());
             metrics.shard(*id, "applied_index", group.applied_index);
@@ -404,6 +438,30 @@ impl Gauges {
         }
         metrics.text()
     }
+}
+
+/// Opens the shards of the founding, then what they have become: their children, and groups whose parents have forgotten them.
+/// Each replays what it had committed.
+async fn open_shards(
+    engine: &Engine,
+    shared: &NodeShared,
+    descriptor: &Descriptor,
+) -> Result<(), GroupError> {
+    let context = &shared.context;
+    for range in &descriptor.shards {
+        let shard = Shard::found(engine, *range, context.clone()).await?;
+        shared.shards.insert(Arc::new(shard));
+    }
+    open_missing(engine, shared).await?;
+    for id in engine.created_groups().await? {
+        // 0 is the cluster's own group.
+        if id != 0 && shared.shards.get(id).is_none() {
+            let shard = Shard::open(engine, id, None, context.clone()).await?;
+            shared.shards.insert(Arc::new(shard));
+        }
+    }
+    open_missing(engine, shared).await?;
+    Ok(())
 }
 
 async fn blocking<T: Send + 'static>(

@@ -10,6 +10,7 @@ use urlkey::{FingerprintKey, SuffixList};
 
 use crate::clock::{Clocks, SystemClocks};
 use crate::cluster::AddressBook;
+use crate::map::MapOptions;
 
 /// Options of a [`crate::FrontierNode`].
 #[derive(Clone)]
@@ -38,6 +39,8 @@ pub struct NodeOptions {
     pub clocks: Arc<dyn Clocks>,
     /// Options of the log and the state database. Their directory and node id are those above.
     pub engine: EngineOptions,
+    /// Group 0, with the shard map. `None`: a node whose shape never changes, alone in a process.
+    pub map: Option<MapOptions>,
 }
 
 impl NodeOptions {
@@ -57,6 +60,7 @@ impl NodeOptions {
             book: Arc::default(),
             peers: Vec::new(),
             clocks: Arc::new(SystemClocks),
+            map: None,
         }
     }
 }

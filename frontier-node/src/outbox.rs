@@ -71,7 +71,7 @@ impl OutboxTask {
             let more = match self.round().await {
                 Ok(delivered) => delivered == OUTBOX_ROWS,
                 Err(error) => {
-                    tracing::debug!(shard = self.shard.range().shard, %error, "outbox round failed");
+                    tracing::debug!(shard = self.shard.id(), %error, "outbox round failed");
                     false
                 }
             };

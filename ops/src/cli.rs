@@ -1,7 +1,7 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{bench, crawl, demo, drill, fakeweb, get, inspect, plan, scrub, seed};
+use crate::{bench, crawl, ctl, demo, drill, fakeweb, get, inspect, plan, scrub, seed};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -26,6 +26,8 @@ enum Command {
     Bench(Box<bench::Args>),
     /// Crawl politely in one process; run again on the same directory to go on.
     Crawl(Box<crawl::Args>),
+    /// Show what a running cluster is made of, and change its shape.
+    Ctl(ctl::Args),
     /// Three nodes and two fetchers crawl a fake web on this machine while leaders are killed; judged by what the web saw.
     Demo(demo::Args),
     /// Break one thing on real processes, again and again, and judge by what a web server saw.
@@ -50,6 +52,7 @@ impl Cli {
         match self.command {
             Command::Bench(args) => bench::run(&args),
             Command::Crawl(args) => crawl::run(&args),
+            Command::Ctl(args) => ctl::run(&args),
             Command::Demo(args) => demo::run(&args),
             Command::Drill(args) => drill::run(&args),
             Command::Fakeweb(args) => fakeweb::run(&args),

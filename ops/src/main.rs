@@ -5,6 +5,7 @@
 //! | `cli` | the subcommands, and how they are dispatched |
 //! | `crawl` | one crawl in one process; `embedded` is its frontier and store, `records` what its directory says |
 //! | `get`, `scrub`, `seed` | pages read back and checked; a cluster's policy and seeds |
+//! | `ctl` | what a running cluster is made of, and changes of its shape |
 //! | `inspect`, `plan` | how URLs and robots.txt files are understood; what a crawl needs |
 //! | `fakeweb` | serves the fake web of `tests/fakeweb` |
 //! | `demo`, `drill`, `bench` | clusters of real processes: shown, broken, measured; `cluster` starts and asks them |
@@ -18,6 +19,7 @@ mod cli;
 mod cluster;
 mod copies;
 mod crawl;
+mod ctl;
 mod demo;
 mod drill;
 mod duration;

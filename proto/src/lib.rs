@@ -2,6 +2,18 @@
 //!
 //! The `.proto` files under `proto/` are the documentation; this crate holds no policy.
 
+/// `admin.v1`: what operators ask for.
+#[allow(
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::expect_used
+)]
+pub mod admin_v1 {
+    tonic::include_proto!("admin.v1");
+}
+
 /// `frontier.v1`: discover, lease, report and the rest of a shard's data contract.
 #[allow(
     missing_docs,

@@ -1,10 +1,13 @@
 //! The engine: a node's two databases, its threads, and its groups.
 
+mod children;
 mod close;
 mod groups;
 mod open;
 mod receive;
 mod whole;
+
+pub use children::ChildGroup;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-pub(crate) use applied::{AppliedState, load_applied};
+pub(crate) use applied::{AppliedState, founding_log_id, load_applied};
 pub(crate) use instance::Instance;
 pub(crate) use opening::open_instance;
 pub(crate) use slot::{GroupSlot, Running};

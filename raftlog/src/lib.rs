@@ -28,6 +28,8 @@
 //! Engine::open(options, Arc<dyn Transport>) -> Result<Arc<Engine>, OpenError>             blocking
 //! engine.create_group(GroupConfig { group_id, members, initial_rows }).await              idempotent
 //! engine.create_replica(group_id).await                                                   joins: no rows, no vote
+//! engine.create_child(group_id, is_named).await -> Result<ChildGroup, GroupError>           founded by another group's entry
+//! engine.created_groups().await -> BTreeSet<GroupId>
 //! engine.open_group(group_id, MachineFactory).await -> Result<Group, GroupError>          replays first
 //! engine.state() -> StateDb; engine.metrics() -> EngineMetrics; engine.close().await
 //!
@@ -82,7 +84,7 @@ mod wire;
 mod tests;
 
 pub use durable_dir::make_durable_dir;
-pub use engine::Engine;
+pub use engine::{ChildGroup, Engine};
 pub use errors::{
     ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason,
     TransportError,
@@ -91,7 +93,7 @@ pub use fault::{DiskStep, FaultHook, Rule};
 pub use group::{Group, GroupConfig, PendingReply, Reply};
 pub use ids::{GroupId, Leadership, LeadershipToken, NodeId};
 pub use lanes::panic_is_caught;
-pub use machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
+pub use machine::{Applied, Committed, Founded, MachineError, MachineFactory, StateMachine};
 pub use metrics::EngineMetrics;
 pub use options::{EngineOptions, Monotonic, RaftTiming};
 pub use raw::RawStore;

@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 
+use crate::ids::GroupId;
 use crate::rows::{KeyRange, RowBatch};
 
 /// One committed entry that a user proposed. Entries of the log itself (a new leader's first entry, membership) are
@@ -29,6 +30,23 @@ pub struct Applied {
     /// The answer to each entry, in order. A rejection is an answer too. Fewer or more than there were entries stops
     /// the group.
     pub replies: Vec<Bytes>,
+    /// Groups that these entries founded out of the group's own rows, in order. Most have none.
+    pub founded: Vec<Founded>,
+}
+
+/// A group that an entry founds: from that entry on some rows are the new group's. Its first members are the members of
+/// the founding group at that entry, so each replica that applies it is one of them and knows all others.
+///
+/// Where the replica is not among these members (it was removed and applies what it still got) the rows go, in the batch
+/// that carries the entry: nobody would feed them or take them away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Founded {
+    /// The new group. Never used before.
+    pub group_id: GroupId,
+    /// The entry that founds it.
+    pub index: u64,
+    /// All rows of the new group: no row of the founding group from that entry on.
+    pub ranges: Vec<KeyRange>,
 }
 
 /// A failure that is not an answer: the entry cannot be applied by this version, or the rows make no sense. It stops
@@ -61,7 +79,8 @@ pub trait StateMachine: Send + 'static {
     fn restored(&mut self) -> Result<(), MachineError>;
 
     /// The ranges of rows that belong to this group now: what a snapshot carries, and what an installed one replaces.
-    /// Disjoint, and disjoint from those of every other group of the node.
+    /// Disjoint, and disjoint from those of every other group of the node. They may change with an `apply`, at the latest
+    /// in its `committed`, and only to what is a part of them: what is left is a founded group's.
     fn ranges(&self) -> Vec<KeyRange>;
 }
 

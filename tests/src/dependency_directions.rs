@@ -10,13 +10,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("urlkey", &[]),
     ("proto", &[]),
     ("program", &[]),
+    ("placement-ring", &[]),
     ("machine", &["urlkey"]),
+    ("shard-map", &["placement-ring"]),
     ("raftlog", &[]),
     ("client", &["proto", "urlkey"]),
     (
         "frontier-node",
         &[
             "machine",
+            "shard-map",
             "raftlog",
             "raft-net",
             "proto",
@@ -31,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("robots", &[]),
     ("extract", &["urlkey"]),
     ("page-store", &[]),
-    ("page-service", &["page-store", "proto"]),
+    ("page-service", &["page-store", "placement-ring", "proto"]),
     (
         "fetcher",
         &[
@@ -58,6 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "program",
             "urlkey",
             "machine",
+            "shard-map",
             "raft-net",
             "raftlog",
             "robots",
@@ -77,6 +81,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "program",
             "urlkey",
             "machine",
+            "shard-map",
             "raft-net",
             "raftlog",
             "robots",
@@ -89,6 +94,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// What the pure crates may use from outside, in production code.
 const PURE: &[(&str, &[&str])] = &[
     ("machine", &["prost", "smallvec", "thiserror"]),
+    ("placement-ring", &["xxhash-rust"]),
+    (
+        "shard-map",
+        &["placement-ring", "prost", "thiserror", "xxhash-rust"],
+    ),
     (
         "urlkey",
         &[

@@ -42,8 +42,6 @@ pub const SCRUB_RETRY_MS: u64 = 10_000;
 /// Progress of a scrub is told after this many bytes.
 pub const PROGRESS_SIZE_BYTES: u64 = 8 << 20;
 
-/// Points of one store on the ring.
-pub const RING_POINTS: u32 = 100;
 /// Stores that a cluster may have; further ones are left out.
 pub const STORES: usize = 1_024;
 /// Copies of a page.

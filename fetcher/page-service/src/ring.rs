@@ -1,70 +1,31 @@
 //! Placement: which stores a page goes to, computed the same on every machine without asking anyone.
 //!
-//! Each store has [`RING_POINTS`] points on a ring of 64-bit numbers: the XXH3 of its id and the point's number, both four bytes
-//! big-endian. A digest stands where its first eight bytes say, big-endian; from there on upwards the stores come in the order in
-//! which their points are met. A store that is added takes its share from all others and moves nothing else.
-
-use std::collections::BTreeSet;
+//! A digest stands on the ring of [`placement_ring`] where its first eight bytes say, big-endian; from there on upwards the
+//! stores come.
 
 use page_store::Digest;
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::limits::RING_POINTS;
 
 /// The ring of some stores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ring {
-    /// By position; two stores at one position come by id.
-    points: Vec<(u64, u32)>,
-    store_count: usize,
-}
+pub struct Ring(placement_ring::Ring);
 
 impl Ring {
     /// The ring of these stores, whatever order they come in.
     pub fn new(store_ids: impl IntoIterator<Item = u32>) -> Self {
-        let ids: BTreeSet<u32> = store_ids.into_iter().collect();
-        let mut points: Vec<(u64, u32)> = ids
-            .iter()
-            .flat_map(|id| (0..RING_POINTS).map(|point| (position(*id, point), *id)))
-            .collect();
-        points.sort_unstable();
-        Self {
-            points,
-            store_count: ids.len(),
-        }
+        Self(placement_ring::Ring::new(store_ids))
     }
 
     /// All stores, the first choice for this digest first.
     #[must_use]
     pub fn order(&self, digest: &Digest) -> Vec<u32> {
-        let start = self
-            .points
-            .partition_point(|(at, _)| *at < digest_position(digest));
-        let mut order = Vec::with_capacity(self.store_count);
-        let mut met = BTreeSet::new();
-        for (_, id) in self.points[start..].iter().chain(&self.points[..start]) {
-            if met.insert(*id) {
-                order.push(*id);
-            }
-            if order.len() == self.store_count {
-                break;
-            }
-        }
-        order
+        self.0.order(digest_position(digest))
     }
 
     /// How many stores there are.
     #[must_use]
     pub const fn store_count(&self) -> usize {
-        self.store_count
+        self.0.member_count()
     }
-}
-
-fn position(store_id: u32, point: u32) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..4].copy_from_slice(&store_id.to_be_bytes());
-    bytes[4..].copy_from_slice(&point.to_be_bytes());
-    xxh3_64(&bytes)
 }
 
 fn digest_position(digest: &Digest) -> u64 {
@@ -85,32 +46,18 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_a_permutation_that_depends_on_ids_only() {
-        let ring = Ring::new([3, 1, 65_538]);
-        assert_eq!(ring, Ring::new([65_538, 3, 1, 1]));
-        for digest in digests().take(100) {
-            let mut order = ring.order(&digest);
-            order.sort_unstable();
-            assert_eq!(order, [1, 3, 65_538]);
-        }
-        assert_eq!(Ring::new([]).order(&Digest::of(b"")), Vec::<u32>::new());
-        assert_eq!(Ring::new([9]).order(&Digest::of(b"")), [9]);
-    }
-
-    #[test]
-    fn positions_are_the_same_everywhere() {
+    fn a_page_goes_where_it_always_went() {
         // Other machines compute these; a change here moves every page.
-        assert_eq!(
-            [position(1, 0), position(1, 99), position(65_538, 7)],
-            [
-                1_615_066_885_898_703_908,
-                6_476_534_978_456_936_661,
-                4_142_903_826_410_620_185
-            ]
-        );
-        let wraps = Digest([255; 32]);
         let ring = Ring::new([1, 2, 3]);
-        assert_eq!(ring.order(&wraps)[0], ring.points[0].1);
+        let order = |first: u64| {
+            let mut digest = Digest([255; 32]);
+            digest.0[..8].copy_from_slice(&first.to_be_bytes());
+            ring.order(&digest)[0]
+        };
+        // Points of store 1, as the ring pins them.
+        assert_eq!(order(1_615_066_885_898_703_908), 1);
+        assert_eq!(order(6_476_534_978_456_936_661), 1);
+        assert_eq!(ring.store_count(), 3);
     }
 
     #[test]

@@ -104,6 +104,32 @@ async fn parked_polls_keep_no_slot_from_others() {
     assert_eq!(shards.sessions.lock().len(), 1);
 }
 
+/// A shard is split while a lease of what the child gets is out and a poll of a minute is parked: the end of the lease goes to the
+/// child, the poll is answered, and the child is asked at once.
+#[tokio::test]
+async fn a_split_is_followed() {
+    let shards = Shards::unsplit();
+    let splitting = Arc::clone(&shards);
+    let server = Server::start(move |_| {
+        splitting.split();
+        Reply::Bytes(html("x"))
+    })
+    .await;
+    let (fetcher, router) = fetcher_over(peers(&shards), &server, |_| {}).await;
+    let mut moved = page_lease("http://a.example/", 1);
+    if let Some(key) = &mut moved.key {
+        key.partition = u64::MAX;
+    }
+    shards.queue_lease(1, moved);
+    shards.queue(2, "http://b.example/", 2);
+    run(fetcher, &shards, 2).await;
+    assert_eq!(tokens(&shards.reports(1)), [0; 0]);
+    let mut reported = tokens(&shards.reports(2));
+    reported.sort_unstable();
+    assert_eq!(reported, [1, 2]);
+    assert_eq!((router.map_version(), router.shards().len()), (2, 2));
+}
+
 /// With slots for all a poll stays parked: no shard is asked again and again.
 #[tokio::test]
 async fn with_slots_to_spare_polls_stay_parked() {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use client::{CallError, Frontier};
@@ -38,6 +39,9 @@ struct Shard {
 /// See the head of this file. Shards are numbered from 1 and share the hashes evenly.
 pub(crate) struct Shards {
     count: u64,
+    /// How many the map shows: fewer until the first one is split.
+    shown: AtomicU64,
+    was_split: AtomicBool,
     shards: Mutex<BTreeMap<u64, Shard>>,
     changed: Notify,
     released: Mutex<Vec<u64>>,
@@ -47,14 +51,46 @@ pub(crate) struct Shards {
 
 impl Shards {
     pub(crate) fn new(count: u64) -> Arc<Self> {
+        Self::showing(count, count)
+    }
+
+    /// One shard, of which another one is split off when it is told.
+    pub(crate) fn unsplit() -> Arc<Self> {
+        Self::showing(2, 1)
+    }
+
+    fn showing(count: u64, shown: u64) -> Arc<Self> {
         Arc::new(Self {
             count,
+            shown: AtomicU64::new(shown),
+            was_split: AtomicBool::new(false),
             shards: Mutex::new((1..=count).map(|shard| (shard, Shard::default())).collect()),
             changed: Notify::new(),
             released: Mutex::default(),
             most_open: Mutex::default(),
             sessions: Mutex::default(),
         })
+    }
+
+    /// The upper half of shard 1 is shard 2's from now on.
+    pub(crate) fn split(&self) {
+        self.was_split.store(true, Ordering::SeqCst);
+        self.shown.store(self.count, Ordering::SeqCst);
+        self.changed.notify_waiters();
+    }
+
+    fn map_version(&self) -> u64 {
+        self.shown.load(Ordering::SeqCst)
+    }
+
+    /// What a report for a lease of this hash is answered with.
+    fn judge(&self, shard: u64, partition: u64) -> pb::report_result::Code {
+        let is_moved = shard == 1 && partition > self.width();
+        if is_moved && self.was_split.load(Ordering::SeqCst) {
+            pb::report_result::Code::WrongShard
+        } else {
+            pb::report_result::Code::Closed
+        }
     }
 
     /// Work on a page becomes ready. The token names the lease everywhere.
@@ -107,7 +143,7 @@ impl Shards {
     }
 
     pub(crate) fn width(&self) -> u64 {
-        u64::MAX / self.count
+        u64::MAX / self.shown.load(Ordering::SeqCst)
     }
 
     fn with<R>(&self, shard: u64, act: impl FnOnce(&mut Shard) -> R) -> R {
@@ -198,8 +234,15 @@ impl Frontier for Shards {
         self.sessions.lock().insert(request.session.to_vec());
         self.with(request.shard, |shard| shard.calls += 1);
         let until = tokio::time::Instant::now() + Duration::from_millis(request.wait_ms);
+        let version = self.map_version();
         loop {
             let changed = self.changed.notified();
+            if self.map_version() != version {
+                return Ok(pb::LeaseResponse {
+                    map_version: self.map_version(),
+                    ..Default::default()
+                });
+            }
             self.mood(request.shard).await?;
             if let Some(response) = self.grant(&request) {
                 return Ok(response);
@@ -212,10 +255,24 @@ impl Frontier for Shards {
 
     async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
         self.mood(request.shard).await?;
-        let tokens: Vec<u64> = request.items.iter().map(|item| item.token).collect();
-        self.with(request.shard, |shard| shard.reports.extend(request.items));
-        let results = self.close(request.shard, &tokens);
-        Ok(pb::ReportResponse { results })
+        let codes = request.items.iter().map(|item| {
+            let partition = item.key.unwrap_or_default().partition;
+            self.judge(request.shard, partition)
+        });
+        let codes: Vec<_> = codes.collect();
+        let taken = request.items.into_iter().zip(&codes);
+        let taken = taken.filter(|(_, code)| **code == pb::report_result::Code::Closed);
+        let taken: Vec<_> = taken.map(|(item, _)| item).collect();
+        let tokens: Vec<u64> = taken.iter().map(|item| item.token).collect();
+        self.with(request.shard, |shard| shard.reports.extend(taken));
+        self.close(request.shard, &tokens);
+        let results = codes.into_iter().map(|code| pb::ReportResult {
+            code: code.into(),
+            reason: String::new(),
+        });
+        Ok(pb::ReportResponse {
+            results: results.collect(),
+        })
     }
 
     async fn release(&self, request: pb::ReleaseRequest) -> Result<pb::ReleaseResponse, CallError> {
@@ -230,7 +287,7 @@ impl Frontier for Shards {
         let entry = |shard: u64| pb::ShardEntry {
             shard,
             first: (shard - 1) * self.width() + u64::from(shard > 1),
-            last: if shard == self.count {
+            last: if shard == self.map_version() {
                 u64::MAX
             } else {
                 shard * self.width()
@@ -238,8 +295,8 @@ impl Frontier for Shards {
             ..Default::default()
         };
         Ok(pb::ShardMapResponse {
-            version: 1,
-            shards: (1..=self.count).map(entry).collect(),
+            version: self.map_version(),
+            shards: (1..=self.map_version()).map(entry).collect(),
             identity: Some(pb::Identity {
                 canonicalizer_version: CANONICALIZER_VERSION,
                 suffix_list_digest: SuffixList::shipped().digest(),

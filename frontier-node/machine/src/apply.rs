@@ -37,7 +37,7 @@ impl Machine {
             .iter()
             .map(|command| step.command(command))
             .collect::<Result<_, _>>()?;
-        step.write_changed()?;
+        step.write_changed();
         Ok(Reply {
             now_ms: self.meta.now_ms,
             replies,
@@ -64,12 +64,13 @@ impl Step<'_> {
             Some(Body::SetPolicy(set)) => CommandReply::SetPolicy(self.set_policy(set)?),
             Some(Body::Remove(slice)) => CommandReply::Remove(self.remove(slice)?),
             Some(Body::Deliver(batch)) => CommandReply::Deliver(self.deliver(batch)?),
+            Some(Body::Split(split)) => CommandReply::Split(self.split(split)?),
             None => CommandReply::Unknown,
         })
     }
 
     /// One row a changed host and entry, whatever happened to it.
-    fn write_changed(&mut self) -> Result<(), MachineError> {
+    pub(crate) fn write_hosts(&mut self) {
         for id in std::mem::take(&mut self.m.changed) {
             let Some(host) = self.m.hosts.get_mut(id) else {
                 continue;
@@ -80,8 +81,11 @@ impl Step<'_> {
                 host.to_row(id).encode_to_vec(),
             );
         }
+    }
+
+    fn write_changed(&mut self) {
+        self.write_hosts();
         self.overlay
             .put(keys::meta::key(self.m.shard), self.m.meta.encode_to_vec());
-        Ok(())
     }
 }

@@ -135,6 +135,14 @@ counters! {
     DroppedDone = "hosts_dropped_done",
     /// Validators too long to keep.
     ValidatorDropped = "validators_dropped",
+    /// Splits of this shard.
+    Splits = "splits",
+    /// Hosts that went to children.
+    HostsSplitOff = "hosts_split_off",
+    /// Hosts that came with the split that made the shard.
+    HostsInherited = "hosts_inherited",
+    /// URLs removed here whose end stands in the books of the shard this one was split from.
+    SplitTakenOver = "split_taken_over",
 }
 
 #[cfg(test)]

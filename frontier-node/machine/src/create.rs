@@ -9,7 +9,7 @@ use crate::{
     overlay::Overlay,
     rows::Rows,
     shard_id::ShardId,
-    state::{Crawl, Host, Hosts, Index, LeaseEntry, Leases, Policy, Sessions},
+    state::{Crawl, Host, Hosts, Index, LeaseEntry, Leases, OutboxSites, Policy, Sessions},
 };
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +29,8 @@ impl Machine {
         Self::empty(shard, meta)
     }
 
-    /// The machine of a shard as its rows say, or `None` when there is no such shard. Reads host, lease, session and crawl
-    /// rows, never queues, schedules, `seen` or URL records.
+    /// The machine of a shard as its rows say, or `None` when there is no such shard. Reads host, lease, session, crawl
+    /// and outbox rows, never queues, schedules, `seen` or URL records.
     pub fn rebuild(rows: &dyn Rows, shard: ShardId) -> Result<Option<Self>, MachineError> {
         let Some(meta) = rows.get(&keys::meta::key(shard))? else {
             return Ok(None);
@@ -40,11 +40,31 @@ impl Machine {
         machine.read_hosts(rows)?;
         machine.read_leases(rows)?;
         machine.read_sessions(rows)?;
+        machine.read_outbox(rows)?;
         machine.index = Index::of(&mut machine.hosts);
         Ok(Some(machine))
     }
 
-    fn empty(shard: ShardId, meta: MetaRow) -> Self {
+    /// The range that a shard's rows say it has, inclusive, without building the machine; `None` when there is no such shard.
+    /// With [`crate::key_ranges`] it tells which rows are the shard's, also while another shard lives beside it.
+    pub fn stored_range(
+        rows: &dyn Rows,
+        shard: ShardId,
+    ) -> Result<Option<(u64, u64)>, MachineError> {
+        Ok(stored_meta(rows, shard)?.map(|meta| (meta.first, meta.last)))
+    }
+
+    /// Whether a shard's rows remember a split that seeded this child.
+    pub fn stored_split(
+        rows: &dyn Rows,
+        shard: ShardId,
+        child: ShardId,
+    ) -> Result<bool, MachineError> {
+        let meta = stored_meta(rows, shard)?.unwrap_or_default();
+        Ok(meta.splits.iter().any(|split| split.child == child.0))
+    }
+
+    pub(crate) fn empty(shard: ShardId, meta: MetaRow) -> Self {
         Self {
             shard,
             meta,
@@ -53,7 +73,9 @@ impl Machine {
             index: Index::default(),
             leases: Leases::default(),
             sessions: Sessions::default(),
+            outbox: OutboxSites::default(),
             changed: BTreeSet::new(),
+            children: Vec::new(),
         }
     }
 
@@ -139,6 +161,22 @@ impl Machine {
             Ok(())
         })
     }
+
+    fn read_outbox(&mut self, rows: &dyn Rows) -> Result<(), MachineError> {
+        let range = keys::partitions(keys::outbox::TAG, self.meta.first, self.meta.last);
+        each(rows, range, |key, _| {
+            let partition = keys::outbox::partition(key)
+                .ok_or_else(|| MachineError::corrupt(keys::outbox::SPACE, "key"))?;
+            self.outbox.put(partition, 1);
+            Ok(())
+        })
+    }
+}
+
+fn stored_meta(rows: &dyn Rows, shard: ShardId) -> Result<Option<MetaRow>, MachineError> {
+    let row = rows.get(&keys::meta::key(shard))?;
+    row.map(|row| keys::decode(keys::meta::SPACE, &row))
+        .transpose()
 }
 
 /// Calls `act` for each row of a range, reading a chunk at a time.

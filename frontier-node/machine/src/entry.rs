@@ -1,6 +1,6 @@
 //! What the log carries: one entry with its stamps, the commands that share it, and the reply.
 
-use crate::command::{deliver, discover, lease, release, remove, report, set_policy};
+use crate::command::{deliver, discover, lease, release, remove, report, set_policy, split};
 
 /// One log entry. All commands of an entry are applied in order at one stamp.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -20,7 +20,7 @@ pub struct Entry {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Command {
     /// Which command.
-    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     pub body: Option<Body>,
 }
 
@@ -48,6 +48,9 @@ pub enum Body {
     /// Outbox rows that reached their owner.
     #[prost(message, tag = "7")]
     Deliver(deliver::Deliver),
+    /// The upper part of the range becomes a shard of its own.
+    #[prost(message, tag = "8")]
+    Split(split::Split),
 }
 
 /// What applying an entry answers.
@@ -76,6 +79,8 @@ pub enum CommandReply {
     Remove(remove::RemoveReply),
     /// To [`Body::Deliver`]: how many rows were still there.
     Deliver(u64),
+    /// To [`Body::Split`].
+    Split(split::SplitReply),
     /// The command had no body this version knows.
     Unknown,
 }

@@ -53,8 +53,8 @@ pub use keys::{TAGS, key_ranges};
 pub use machine::Machine;
 pub use overlay::Overlay;
 pub use query::{
-    AuthorityRecord, ConservationTerms, HostRecord, ListedUrl, Listing, Outbox, ShardStatus,
-    UrlRecord, UrlState,
+    AuthorityRecord, ConservationTerms, HostRecord, ListedUrl, Listing, Load, Outbox, ShardStatus,
+    SplitPoint, UrlRecord, UrlState,
 };
 pub use rows::{Row, Rows, RowsError};
 pub use shard_id::ShardId;

@@ -69,5 +69,7 @@ pub const VALIDATOR_SIZE_BYTES: usize = 1_024;
 pub const REASON_SIZE_BYTES: usize = 64;
 /// Stores that a URL's record names.
 pub const STORES: usize = 16;
+/// Splits that a shard remembers, to answer a repeat as before.
+pub const SPLITS_REMEMBERED: usize = 64;
 /// Any duration in a policy, ms (366 days).
 pub const POLICY_DURATION_MS: u64 = 366 * 86_400_000;

@@ -5,7 +5,7 @@ use crate::{
     keys::{self, meta::MetaRow},
     limits,
     shard_id::ShardId,
-    state::{Crawl, Hosts, Index, Leases, LongestWaits, Policy, Robots, Sessions},
+    state::{Crawl, Hosts, Index, Leases, LongestWaits, OutboxSites, Policy, Robots, Sessions},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,33 @@ pub struct Machine {
     pub(crate) index: Index,
     pub(crate) leases: Leases,
     pub(crate) sessions: Sessions,
+    pub(crate) outbox: OutboxSites,
     /// Hosts whose rows are to be written at the end of the entry.
     pub(crate) changed: BTreeSet<u64>,
+    /// Seeded by splits and not taken over yet; the one part that does not follow from this shard's rows.
+    pub(crate) children: Vec<Machine>,
 }
 
 impl Machine {
     /// First and last partition hash of the shard, inclusive.
     pub fn range(&self) -> (u64, u64) {
         (self.meta.first, self.meta.last)
+    }
+
+    /// Counts changes of the shard's shape.
+    pub fn epoch(&self) -> u64 {
+        self.meta.epoch
+    }
+
+    /// The shard this one was split from.
+    pub fn split_from(&self) -> Option<ShardId> {
+        self.meta.split_from.map(ShardId)
+    }
+
+    /// The children that entries applied since the last call have seeded, in order. Their rows are in the same overlay as those
+    /// of the splits; once these are committed, [`Machine::rebuild`] would give the same, at the cost of reading them.
+    pub fn take_children(&mut self) -> Vec<Self> {
+        std::mem::take(&mut self.children)
     }
 
     /// The shard's number.
@@ -50,7 +69,7 @@ impl Machine {
         self.meta.token = 0;
     }
 
-    /// All row key ranges of the shard, `from <= key < to`.
+    /// All row key ranges of the shard, `from <= key < to`. A split makes them smaller: whoever holds them asks again.
     pub fn key_ranges(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         keys::key_ranges(self.shard, self.meta.first, self.meta.last)
     }

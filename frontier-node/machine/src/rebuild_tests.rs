@@ -14,6 +14,7 @@ use crate::{
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::*,
         set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        split::Split,
     },
     entry::CommandReply,
     hash,
@@ -22,17 +23,18 @@ use crate::{
 use proptest::prelude::*;
 
 /// One random step: a choice and two numbers that its meaning is drawn from.
-type Draw = (u8, u64, u64);
+pub(crate) type Draw = (u8, u64, u64);
 
-struct World {
-    shard: Shard,
-    leases: Vec<Lease>,
+pub(crate) struct World {
+    pub shard: Shard,
+    /// Granted and not ended yet.
+    pub leases: Vec<Lease>,
     number: u64,
     cursor: Vec<u8>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut shard = Shard::new();
         shard.crawl(CrawlPolicy {
             crawl: CRAWL,
@@ -65,7 +67,7 @@ impl World {
         )
     }
 
-    fn body(&mut self, (kind, a, b): Draw) -> Option<Body> {
+    pub fn body(&mut self, (kind, a, b): Draw) -> Option<Body> {
         let crawl = 1 + (a % 2) as u32;
         Some(match kind % 16 {
             0..=4 => Body::Discover(Discover {
@@ -254,9 +256,8 @@ impl World {
         }
     }
 
-    /// Applies to the machine that goes on and to one rebuilt at this moment; both must say the same and write the same.
-    fn step(&mut self, draw: Draw) {
-        let (kind, a, b) = draw;
+    /// Time passes, now and then much of it.
+    pub fn pass(&mut self, (kind, a, b): Draw) {
         self.shard.pass(
             [10, 1_000, 30_000, DAY_MS / 3][(hash::mix(a ^ b) % 4) as usize]
                 .min(if kind % 8 == 0 { u64::MAX } else { 2_000 }),
@@ -264,13 +265,18 @@ impl World {
         if kind == 200 {
             self.shard.wall_ms -= DAY_MS;
         }
+    }
+
+    /// Applies to the machine that goes on and to one rebuilt at this moment; both must say the same and write the same.
+    fn step(&mut self, draw: Draw) {
+        self.pass(draw);
         let Some(body) = self.body(draw) else { return };
         let entry = Entry {
             now_ms: self.shard.now_ms,
             wall_unix_ms: self.shard.wall_ms,
             commands: vec![Command { body: Some(body) }],
         };
-        let mut other = Machine::rebuild(&self.shard.rows, ShardId(1))
+        let mut other = Machine::rebuild(&self.shard.rows, self.shard.m.shard())
             .unwrap()
             .unwrap();
         let mut overlay = Overlay::default();
@@ -342,6 +348,71 @@ proptest! {
             world.step(draw);
         }
         world.audit();
+    }
+}
+
+impl World {
+    /// Splits the machine that goes on and one rebuilt at this moment; both must say and write the same. The child with what is out of it.
+    fn split(&mut self, at: u64) -> Self {
+        let split = Split {
+            child: 2,
+            at,
+            epoch: self.shard.m.epoch(),
+        };
+        let entry = Entry {
+            now_ms: self.shard.now_ms,
+            wall_unix_ms: self.shard.wall_ms,
+            commands: vec![Command {
+                body: Some(Body::Split(split)),
+            }],
+        };
+        let mut other = Machine::rebuild(&self.shard.rows, self.shard.m.shard())
+            .unwrap()
+            .unwrap();
+        let mut overlay = Overlay::default();
+        let twin = other.apply(&self.shard.rows, &entry, &mut overlay);
+        let shard = &mut self.shard;
+        let reply = shard.m.apply(&shard.rows, &entry, &mut shard.overlay);
+        assert_eq!(twin.unwrap(), reply.unwrap());
+        assert!(overlay.changes().eq(shard.overlay.changes()));
+        shard.rows.commit(&mut shard.overlay);
+        let leases = std::mem::take(&mut self.leases);
+        let (low, high) = leases
+            .into_iter()
+            .partition(|lease| lease.key.partition < at);
+        self.leases = low;
+        Self {
+            shard: self.shard.child(),
+            leases: high,
+            number: self.number,
+            cursor: Vec::new(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_rebuilt_machine_splits_and_goes_on_as_the_old_one(
+        before in proptest::collection::vec(any::<Draw>(), 1..120),
+        site in 0..3u64,
+        after in proptest::collection::vec(any::<Draw>(), 1..120),
+    ) {
+        let mut parent = World::new();
+        for draw in before {
+            parent.step(draw);
+        }
+        let mut child = parent.split(partition(&format!("http://s{site}.example/")));
+        // Every row is in the store of the one or of the other: what is counted is what is there.
+        parent.audit();
+        child.audit();
+        for draw in after {
+            parent.step(draw);
+            child.step(draw);
+        }
+        parent.audit();
+        child.audit();
     }
 }
 

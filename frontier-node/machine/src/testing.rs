@@ -15,6 +15,7 @@ use crate::{
             RobotsFound, RobotsOutcome,
         },
         set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        split::{Split, SplitReply},
     },
     hash,
 };
@@ -429,9 +430,44 @@ impl Shard {
         self.m.counter(counter)
     }
 
+    pub fn split(&mut self, child: u64, at: u64, epoch: u64) -> SplitReply {
+        match self.one(Body::Split(Split { child, at, epoch })) {
+            CommandReply::Split(reply) => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The child that the last split seeded, with its rows, as if it had its store alone.
+    pub fn child(&mut self) -> Self {
+        let mut children = self.m.take_children();
+        let m = children.pop().expect("a child");
+        assert!(children.is_empty());
+        let mut rows = MemRows::default();
+        for (from, to) in m.key_ranges() {
+            let keys: Vec<_> = self
+                .rows
+                .rows
+                .range(from..to)
+                .map(|row| row.0.clone())
+                .collect();
+            for key in keys {
+                let value = self.rows.rows.remove(&key).expect("a row");
+                rows.put(key, value);
+            }
+        }
+        Self {
+            m,
+            rows,
+            overlay: Overlay::default(),
+            now_ms: self.now_ms,
+            wall_ms: self.wall_ms,
+            calls: 0,
+        }
+    }
+
     /// The machine as its rows say.
     pub fn rebuild(&mut self) {
-        let rebuilt = Machine::rebuild(&self.rows, ShardId(1))
+        let rebuilt = Machine::rebuild(&self.rows, self.m.shard())
             .expect("rows decode")
             .expect("a shard");
         assert_eq!(rebuilt.index.entries(), self.m.index.entries());

@@ -9,7 +9,10 @@ use proto::raft_v1 as pb;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
-use crate::limits::{HELLO_TIMEOUT_MS, REPLACE_TIMEOUT_MS};
+use crate::limits::{
+    CHANGE_MAP_TIMEOUT_MS, HAND_OVER_CALL_TIMEOUT_MS, HELLO_TIMEOUT_MS, REPLACE_TIMEOUT_MS,
+    SHAPE_TIMEOUT_MS, STANDING_TIMEOUT_MS,
+};
 
 /// Clients of the `Nodes` service, by address.
 #[derive(Default)]
@@ -63,6 +66,81 @@ impl Greeter {
         let mut client = self.client(address)?;
         let call = client.replace(timed(request, REPLACE_TIMEOUT_MS));
         in_time(address, REPLACE_TIMEOUT_MS, call).await
+    }
+
+    /// Applies a command to the shard map, at the node that leads group 0.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn change_map(
+        &self,
+        address: &str,
+        request: pb::ChangeMapRequest,
+    ) -> Result<pb::MapVerdict, Status> {
+        let mut client = self.client(address)?;
+        let call = client.change_map(timed(request, CHANGE_MAP_TIMEOUT_MS));
+        in_time(address, CHANGE_MAP_TIMEOUT_MS, call).await
+    }
+
+    /// Asks how a node's replica of a group stands.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn shard_standing(
+        &self,
+        address: &str,
+        request: pb::ShardStandingRequest,
+    ) -> Result<pb::ShardStandingResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.shard_standing(timed(request, STANDING_TIMEOUT_MS));
+        in_time(address, STANDING_TIMEOUT_MS, call).await
+    }
+
+    /// Asks a shard's leader to apply a split.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn split_shard(
+        &self,
+        address: &str,
+        request: pb::SplitShardRequest,
+    ) -> Result<pb::SplitShardResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.split_shard(timed(request, SHAPE_TIMEOUT_MS));
+        in_time(address, SHAPE_TIMEOUT_MS, call).await
+    }
+
+    /// Asks a shard's leader where the middle of its load is.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn split_point(
+        &self,
+        address: &str,
+        request: pb::SplitPointRequest,
+    ) -> Result<pb::SplitPointResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.split_point(timed(request, SHAPE_TIMEOUT_MS));
+        in_time(address, SHAPE_TIMEOUT_MS, call).await
+    }
+
+    /// Asks a group's leader to hand over.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn hand_over(
+        &self,
+        address: &str,
+        request: pb::HandOverRequest,
+    ) -> Result<pb::HandOverResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.hand_over(timed(request, HAND_OVER_CALL_TIMEOUT_MS));
+        in_time(address, HAND_OVER_CALL_TIMEOUT_MS, call).await
     }
 }
 

@@ -138,8 +138,13 @@ impl Member {
     }
 
     fn has_link(&self, node: u32, incarnation: u32) -> bool {
+        self.is_linked(replica_id(node, incarnation))
+    }
+
+    /// Whether this node has an open link to a replica's process.
+    pub fn is_linked(&self, replica: NodeId) -> bool {
         let links = self.links.get();
-        links.is_some_and(|has_link| has_link(replica_id(node, incarnation)))
+        links.is_some_and(|has_link| has_link(replica))
     }
 
     /// Takes what another node of the same cluster told. Blocking.

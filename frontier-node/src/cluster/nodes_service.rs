@@ -1,13 +1,17 @@
-//! What other nodes ask: who this one is, and a place for a new incarnation.
+//! What other nodes ask: who this one is, a place for a new incarnation, changes of the map, and how shards stand.
 
 use std::sync::{Arc, OnceLock};
 
 use pb::nodes_server::Nodes;
 use proto::raft_v1 as pb;
+use raftlog::ControlError;
+use shard_map::Command;
 use tonic::{Request, Response, Status};
 
 use super::member::Member;
+use crate::map::{MapError, MapGroup, to_wire};
 use crate::node::FrontierNode;
+use crate::shards::{SplitAim, SplitError, SplitRequest};
 
 /// The service. Served from the first moment on; the node it speaks for opens later.
 #[derive(Clone)]
@@ -20,6 +24,16 @@ impl NodesService {
     /// For a member, and the node once it is open.
     pub const fn new(member: Arc<Member>, node: Arc<OnceLock<Arc<FrontierNode>>>) -> Self {
         Self { member, node }
+    }
+
+    /// The node, once it is open, for a caller of its cluster.
+    fn open_for(&self, cluster_id: u64) -> Result<&Arc<FrontierNode>, Status> {
+        let own = self.member.descriptor().map(|d| d.cluster_id);
+        if own != Some(cluster_id) {
+            return Err(Status::failed_precondition("another cluster"));
+        }
+        let node = self.node.get();
+        node.ok_or_else(|| Status::unavailable("this node is still starting"))
     }
 }
 
@@ -71,14 +85,7 @@ impl Nodes for NodesService {
         request: Request<pb::ReplaceRequest>,
     ) -> Result<Response<pb::ReplaceResponse>, Status> {
         let request = request.into_inner();
-        let cluster_id = self.member.descriptor().map(|d| d.cluster_id);
-        if cluster_id != Some(request.cluster_id) {
-            return Err(Status::failed_precondition("another cluster"));
-        }
-        let node = self
-            .node
-            .get()
-            .ok_or_else(|| Status::unavailable("this node is still starting"))?;
+        let node = self.open_for(request.cluster_id)?;
         let waits_for = node
             .replace(request.shard, request.replica)
             .await
@@ -88,4 +95,108 @@ impl Nodes for NodesService {
             waits_for: waits_for.unwrap_or_default(),
         }))
     }
+
+    async fn change_map(
+        &self,
+        request: Request<pb::ChangeMapRequest>,
+    ) -> Result<Response<pb::MapVerdict>, Status> {
+        let request = request.into_inner();
+        let zero = group_zero(self.open_for(request.cluster_id)?)?;
+        let command = Command::from_bytes(&request.command)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let verdict = match zero.propose_here(&command).await {
+            Ok(accepted) => Ok(accepted),
+            Err(MapError::Refused(reason)) => Err(reason),
+            Err(error @ MapError::NotLeader(_)) => {
+                return Err(Status::failed_precondition(error.to_string()));
+            }
+            Err(error @ MapError::TooLarge(_)) => {
+                return Err(Status::invalid_argument(error.to_string()));
+            }
+            Err(error @ MapError::Unavailable(_)) => {
+                return Err(Status::unavailable(error.to_string()));
+            }
+        };
+        Ok(Response::new(to_wire(verdict)))
+    }
+
+    async fn shard_standing(
+        &self,
+        request: Request<pb::ShardStandingRequest>,
+    ) -> Result<Response<pb::ShardStandingResponse>, Status> {
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let standing = node.standing(request.group).unwrap_or_default();
+        Ok(Response::new(standing))
+    }
+
+    async fn split_shard(
+        &self,
+        request: Request<pb::SplitShardRequest>,
+    ) -> Result<Response<pb::SplitShardResponse>, Status> {
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let split = node.split_shard(SplitRequest {
+            shard: request.shard,
+            epoch: request.epoch,
+            at: request.at,
+            child: request.child,
+            voters: request.voters.into_iter().collect(),
+        });
+        let refused = match split.await {
+            Ok(_) => String::new(),
+            Err(error @ SplitError::Refused(_)) => error.to_string(),
+            Err(error) => return Err(not_split(&error)),
+        };
+        Ok(Response::new(pb::SplitShardResponse { refused }))
+    }
+
+    async fn split_point(
+        &self,
+        request: Request<pb::SplitPointRequest>,
+    ) -> Result<Response<pb::SplitPointResponse>, Status> {
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let places = node.split_points(request.shard, SplitAim::Middle).await;
+        let places = places.map_err(|error| not_split(&error))?;
+        Ok(Response::new(pb::SplitPointResponse {
+            at: places.points.first().copied(),
+        }))
+    }
+
+    async fn hand_over(
+        &self,
+        request: Request<pb::HandOverRequest>,
+    ) -> Result<Response<pb::HandOverResponse>, Status> {
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let mut groups = node.groups().into_iter();
+        let group = groups.find(|group| group.group_id() == request.group);
+        let group = group.ok_or_else(|| Status::failed_precondition("no such group here"))?;
+        let refused = match group.transfer_leader(request.to).await {
+            Ok(()) => String::new(),
+            Err(error @ ControlError::BadTarget(_)) => error.to_string(),
+            Err(error @ ControlError::NotLeader) => {
+                return Err(Status::failed_precondition(error.to_string()));
+            }
+            Err(error) => return Err(Status::unavailable(error.to_string())),
+        };
+        Ok(Response::new(pb::HandOverResponse { refused }))
+    }
+}
+
+/// A split that was neither done nor refused for good.
+fn not_split(error: &SplitError) -> Status {
+    match error {
+        SplitError::UnknownShard(_) | SplitError::NotLeader { .. } => {
+            Status::failed_precondition(error.to_string())
+        }
+        _ => Status::unavailable(error.to_string()),
+    }
+}
+
+fn group_zero(node: &FrontierNode) -> Result<&MapGroup, Status> {
+    let map = node.map();
+    map.map(|map| map.zero())
+        .ok_or_else(|| Status::failed_precondition("this node has no group 0"))
 }

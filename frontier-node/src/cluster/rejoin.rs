@@ -1,4 +1,4 @@
-//! A new incarnation takes the place of the one before, shard by shard.
+//! A new incarnation takes the place of the one before, shard by shard, and in group 0.
 //!
 //! Driven by the node that came back, so it goes on whoever leads meanwhile: it asks everybody until each shard's leader
 //! says that it votes and its older incarnation does not.
@@ -8,19 +8,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proto::raft_v1 as pb;
+use shard_map::GROUP_ZERO;
 
 use super::greeter::Greeter;
 use super::member::Member;
 use crate::limits::REJOIN_PAUSE_MS;
+use crate::node::FrontierNode;
 
-/// Asks until every shard is done.
-pub async fn rejoin(member: Arc<Member>, greeter: Arc<Greeter>) {
+/// Asks until every shard is done. A child of a split becomes known when its parent has been fed, and a parent votes only then.
+pub async fn rejoin(member: Arc<Member>, greeter: Arc<Greeter>, node: Arc<FrontierNode>) {
     let Some(descriptor) = member.descriptor() else {
         return;
     };
-    let mut left: BTreeSet<u64> = descriptor.shards.iter().map(|range| range.shard).collect();
-    while !left.is_empty() {
-        for shard in left.clone() {
+    let mut done = BTreeSet::new();
+    loop {
+        let known = node.known_shards().into_iter().chain([GROUP_ZERO]);
+        let left: Vec<u64> = known.filter(|shard| !done.contains(shard)).collect();
+        if left.is_empty() {
+            return;
+        }
+        let wanted = done.len() + left.len();
+        for shard in left {
             let request = pb::ReplaceRequest {
                 cluster_id: descriptor.cluster_id,
                 shard,
@@ -28,10 +36,10 @@ pub async fn rejoin(member: Arc<Member>, greeter: Arc<Greeter>) {
             };
             if ask(&member, &greeter, request).await {
                 tracing::info!(shard, replica = descriptor.replica, "voting again");
-                left.remove(&shard);
+                done.insert(shard);
             }
         }
-        if !left.is_empty() {
+        if done.len() < wanted {
             tokio::time::sleep(Duration::from_millis(REJOIN_PAUSE_MS)).await;
         }
     }

@@ -1,11 +1,12 @@
 //! The leader's part when a new incarnation takes the place of the one before: feed it, then let it vote instead.
 
 use client::CallError;
-use raftlog::{ControlError, LeadershipToken, NodeId};
+use raftlog::{ControlError, Group, LeadershipToken, NodeId};
+use shard_map::GROUP_ZERO;
 
 use super::replica_id::node_number;
+use crate::errors::unavailable;
 use crate::node::FrontierNode;
-use crate::shard::Shard;
 
 impl FrontierNode {
     /// One step towards a replica voting in a shard in place of every other incarnation of its node. `None`: it does;
@@ -15,23 +16,35 @@ impl FrontierNode {
     ///
     /// Not the shard's leader, or the change was refused.
     pub async fn replace(&self, shard: u64, replica: NodeId) -> Result<Option<String>, CallError> {
+        if shard == GROUP_ZERO {
+            return self.replace_in_group_zero(replica).await;
+        }
         let shard = self.shared_node().shard(shard)?;
         let token = shard.leading()?.token;
-        step(shard, token, replica)
-            .await
-            .map_err(|error| match error {
-                ControlError::NotLeader => shard.not_leader(),
-                other => crate::errors::unavailable(other.to_string()),
-            })
+        let done = step(shard.group(), token, replica).await;
+        done.map_err(|error| match error {
+            ControlError::NotLeader => shard.not_leader(),
+            other => unavailable(other.to_string()),
+        })
+    }
+
+    async fn replace_in_group_zero(&self, replica: NodeId) -> Result<Option<String>, CallError> {
+        let map = self.map();
+        let zero = map
+            .ok_or_else(|| unavailable("this node has no group 0"))?
+            .zero();
+        let token = zero.leadership().token();
+        let token = token.ok_or_else(|| unavailable("this node does not lead group 0"))?;
+        let done = step(zero.group(), token, replica).await;
+        done.map_err(|error| unavailable(error.to_string()))
     }
 }
 
 async fn step(
-    shard: &Shard,
+    group: &Group,
     token: LeadershipToken,
     replica: NodeId,
 ) -> Result<Option<String>, ControlError> {
-    let group = shard.group();
     let status = group.status();
     let is_older = |other: &NodeId| {
         *other != replica && node_number(*other) == node_number(replica) && *other < replica

@@ -10,9 +10,10 @@ pub const fn replica_id(node: u32, incarnation: u32) -> NodeId {
     ((incarnation as u64) << 32) | node as u64
 }
 
-/// The node of a replica.
+/// The node of a replica: the low 16 bits. The 16 above count how often a node came back to a group on one disk
+/// ([`shard_map::ReplicaId`]); all groups of a node have one id so far, so that they are 0.
 pub const fn node_number(replica: NodeId) -> u32 {
-    replica as u32
+    replica as u32 & 0xffff
 }
 
 /// The incarnation of a replica; 0 is the founding one.
@@ -40,5 +41,8 @@ mod tests {
             assert_eq!(store_id(replica_id(node, 0)), node);
         }
         assert_eq!(store_id(replica_id(3, 2)), (2 << 16) | 3);
+        let id = shard_map::ReplicaId::new(3, 2, 5);
+        assert_eq!((node_number(id.0), incarnation(id.0)), (3, 2));
+        assert_eq!(shard_map::ReplicaId::new(3, 2, 0).0, replica_id(3, 2));
     }
 }

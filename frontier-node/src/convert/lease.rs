@@ -55,7 +55,8 @@ pub(crate) fn within(limit: &str, value: u64, max: u64) -> Result<(), CallError>
     })
 }
 
-/// The answer of an entry with shard time `now_ms`, for a call held `held_ms` before it was stamped.
+/// The answer of an entry with shard time `now_ms`, for a call held `held_ms` before it was stamped; without the map's
+/// version, which is the node's.
 pub(crate) fn lease_response(
     reply: m::LeaseReply,
     now_ms: u64,
@@ -76,6 +77,7 @@ pub(crate) fn lease_response(
             held_ms,
             repeated,
             next_ready_in_ms: next_ready_in_ms.unwrap_or(0),
+            map_version: 0,
         }),
         m::LeaseReply::Stale { newest } => Err(CallError::StaleCall {
             newest_number: newest,

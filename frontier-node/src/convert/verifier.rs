@@ -52,9 +52,18 @@ impl Verifier {
         fingerprint
     }
 
+    /// The partition hash of a canonical host's site.
+    pub(crate) fn partition_of_host(&self, text: &str) -> Result<u64, Rejected> {
+        let host = HostName::parse(text).map_err(|_| Rejected("invalid_host"))?;
+        Ok(self.partition(host.as_str()))
+    }
+
+    fn partition(&self, host: &str) -> u64 {
+        urlkey::partition_hash(&self.suffixes.site(host)).0
+    }
+
     fn site(&self, host: &str, partition: u64) -> Result<(), Rejected> {
-        let hash = urlkey::partition_hash(&self.suffixes.site(host)).0;
-        if hash == partition {
+        if self.partition(host) == partition {
             Ok(())
         } else {
             Err(Rejected("wrong_partition"))

@@ -27,6 +27,7 @@ use crate::cluster::{
 use crate::grpc::{ServeError, check_address};
 use crate::identity::{Asked, Descriptor, IdentityError, draw};
 use crate::limits::{DEFAULT_MIN_FREE_BYTES, HAND_OVER_MS, HANDSHAKE_STOP_MS};
+use crate::map::MapOptions;
 use crate::node::{FrontierNode, NodeError};
 use crate::options::NodeOptions;
 
@@ -89,7 +90,7 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
     let Some(descriptor) = join(&member, &greeter, &grpc, &nodes, &stop).await? else {
         return Ok(());
     };
-    let parts = open(&settings, &member, &descriptor).await?;
+    let parts = open(&settings, &member, &greeter, &descriptor).await?;
     let _ = opened.set(Arc::clone(&parts.node));
     let serving = CancellationToken::new();
     let served = Served {
@@ -121,8 +122,10 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         descriptor.replica,
         refused,
     ));
-    let rejoining = (incarnation(descriptor.replica) > 0)
-        .then(|| tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter))));
+    let rejoining = (incarnation(descriptor.replica) > 0).then(|| {
+        let node = Arc::clone(&parts.node);
+        tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
+    });
     announce(&settings, &descriptor, grpc_address, http_address);
     let ended = tokio::select! {
         () = stop.cancelled() => Ok(()),
@@ -254,6 +257,7 @@ async fn admitted(member: &Arc<Member>, greeter: &Greeter) -> Result<Descriptor,
 async fn open(
     settings: &Settings,
     member: &Arc<Member>,
+    greeter: &Arc<Greeter>,
     descriptor: &Descriptor,
 ) -> Result<Parts, ProcessError> {
     let own = TestClocks::new(
@@ -275,7 +279,11 @@ async fn open(
     } else {
         None
     };
-    let node = FrontierNode::open(options(settings, member, descriptor, own, &transport)).await?;
+    let mut options = options(settings, member, descriptor, own, &transport);
+    let linked = Arc::clone(member);
+    let is_linked = Arc::new(move |replica| linked.is_linked(replica));
+    options.map = Some(MapOptions::new(Arc::clone(greeter), is_linked));
+    let node = FrontierNode::open(options).await?;
     let engine = Arc::new(OnceLock::new());
     let _ = engine.set(node.engine());
     Ok(Parts {

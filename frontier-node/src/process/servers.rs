@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 
+use crate::admin::admin_service;
 use crate::cluster::NodesService;
 use crate::grpc::{ServeError, Skin, connections, frontier_service, reflection_service};
 use crate::node::FrontierNode;
@@ -39,6 +40,7 @@ pub(super) async fn serve(
         .add_service(frontier_service(served.node.frontier()))
         .add_service(served.raft)
         .add_service(NodesServer::new(served.nodes))
+        .add_optional_service(admin_service(&served.node))
         .add_optional_service(pages)
         .add_service(health_service)
         .add_service(reflection_service()?)

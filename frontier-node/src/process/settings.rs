@@ -74,7 +74,7 @@ pub struct Settings {
     )]
     #[serde(rename = "peers")]
     pub peers: Vec<String>,
-    /// Shards of a new cluster; the same on all nodes, and fixed by founding [default: 1].
+    /// Shards of a new cluster; the same on all nodes [default: 1].
     #[arg(long, env = "ESCAPEMENT_SHARDS")]
     pub shards: Option<u64>,
     /// URLs that the node will remember: sizes its filter, 10 bits each [default: 10000000].

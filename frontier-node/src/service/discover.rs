@@ -22,6 +22,8 @@ struct Prepared {
     items: Vec<Item>,
     /// The term under which known links were dropped; `None` when none was.
     dropped_in_term: Option<u64>,
+    /// Places and partition hashes of these links.
+    dropped: Vec<(usize, u64)>,
 }
 
 impl LocalFrontier {
@@ -39,7 +41,7 @@ impl LocalFrontier {
             request.encoded_len() as u64,
             DISCOVER_SIZE_BYTES as u64,
         )?;
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         shard.leading()?;
         if request.items.is_empty() {
             return Ok(pb::DiscoverResponse::default());
@@ -54,6 +56,7 @@ impl LocalFrontier {
             mut results,
             items,
             dropped_in_term,
+            dropped,
         } = prepared;
         let now_ms = if items.is_empty() {
             let is_proven = self.node.context.is_off(Rule::KnownNeedsProof)
@@ -76,6 +79,11 @@ impl LocalFrontier {
             }
             answer.now_ms
         };
+        // Everything that was committed before the proof is applied now. A split may be among it, after which the child has led
+        // its range without this shard's leader: what it owns is its to answer.
+        for (index, _) in dropped.iter().filter(|(_, hash)| !shard.holds(*hash)) {
+            results[*index] = Some(result(Code::WrongShard, ""));
+        }
         let results: Option<Vec<_>> = results.into_iter().collect();
         let results = results.ok_or_else(wrong_reply)?;
         self.node.context.metrics.discovered(&results);
@@ -100,11 +108,13 @@ fn prepare(
     proven_term: Option<u64>,
     wire: Vec<pb::DiscoverItem>,
 ) -> Result<Prepared, CallError> {
+    let extent = shared.extent();
+    let holds = |item: &Item| extent.is_some_and(|extent| extent.holds(partition(item)));
     let mut results = vec![None; wire.len()];
     let mut checked = Vec::with_capacity(wire.len());
     for (index, item) in wire.into_iter().enumerate() {
         match item_from_wire(verifier, item) {
-            Ok(item) if shared.holds(partition(&item)) => checked.push((index, item)),
+            Ok(item) if holds(&item) => checked.push((index, item)),
             Ok(_) => results[index] = Some(result(Code::WrongShard, "")),
             Err(rejected) => results[index] = Some(result(Code::Refused, rejected.0)),
         }
@@ -116,6 +126,7 @@ fn prepare(
             results,
             items,
             dropped_in_term: None,
+            dropped: Vec::new(),
         });
     };
     let links = checked
@@ -128,20 +139,22 @@ fn prepare(
         is_known[place] = known;
     }
     let mut items = Vec::with_capacity(checked.len());
-    let mut dropped = 0;
+    let mut dropped = Vec::new();
     for ((index, item), known) in checked.into_iter().zip(is_known) {
         if known {
-            dropped += 1;
+            dropped.push((index, partition(&item)));
             results[index] = Some(result(Code::Known, ""));
         } else {
             items.push(item);
         }
     }
-    shared.context.metrics.known_dropped.inc_by(dropped);
+    let count = dropped.len() as u64;
+    shared.context.metrics.known_dropped.inc_by(count);
     Ok(Prepared {
         results,
         items,
-        dropped_in_term: (dropped > 0).then_some(term),
+        dropped_in_term: (!dropped.is_empty()).then_some(term),
+        dropped,
     })
 }
 

@@ -29,7 +29,7 @@ impl LocalFrontier {
     ) -> Result<pb::LeaseResponse, CallError> {
         let received = self.node.context.clocks.now();
         let call = lease_call(&request)?;
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         let leading = shard.leading()?;
         let term = leading.token.term();
         let session = session_id(&call);
@@ -68,7 +68,11 @@ impl LocalFrontier {
         }
         drop(claim);
         let held = answer.stamped.saturating_duration_since(received);
-        let response = lease_response(reply, answer.now_ms, ms(held))?;
+        let map_version = self.node.map_version();
+        let response = pb::LeaseResponse {
+            map_version,
+            ..lease_response(reply, answer.now_ms, ms(held))?
+        };
         self.node
             .context
             .metrics
@@ -85,6 +89,7 @@ impl LocalFrontier {
         admission: &Admission,
         wait_ms: u64,
     ) -> Result<Waited, CallError> {
+        let epoch = shard.extent().map(|extent| extent.epoch);
         // Parked before looking, so that nothing that becomes ready in between is missed.
         let parked = shard.parking().park(call.max_leases);
         let mut parked = parked.map_err(|_| {
@@ -100,11 +105,16 @@ impl LocalFrontier {
         {
             return Ok(Waited::Ready(claim));
         }
+        if shard.extent().map(|extent| extent.epoch) != epoch {
+            return Ok(Waited::Nothing);
+        }
         shard.nudge();
         tokio::select! {
             wake = parked.woken() => match wake {
                 Wake::Ready(claim) => Ok(Waited::Ready(claim)),
                 Wake::LeadershipEnded => Err(shard.not_leader()),
+                // The answer shows a newer map; whoever asked goes on here and at the child.
+                Wake::Split => Ok(Waited::Nothing),
             },
             newest = admission.attempt.ended() => Err(Attempt::superseded(call.number, newest)),
             () = tokio::time::sleep(Duration::from_millis(wait_ms)) => Ok(Waited::Nothing),
@@ -132,6 +142,7 @@ impl LocalFrontier {
             next_ready_in_ms: published
                 .next_ready_ms
                 .map_or(0, |ready_ms| ready_ms.saturating_sub(stamp_ms)),
+            map_version: self.node.map_version(),
         })
     }
 }

@@ -1,6 +1,5 @@
 //! The frontier of this process: one object for all its shards.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use client::{CallError, Frontier};
@@ -8,24 +7,41 @@ use proto::frontier_v1 as pb;
 
 use crate::cluster::AddressBook;
 use crate::convert::Verifier;
+use crate::errors::opening;
 use crate::shard::{Shard, ShardContext};
+use crate::shards::Shards;
 
 /// What all services of a node share.
 pub(crate) struct NodeShared {
-    pub(crate) shards: BTreeMap<u64, Arc<Shard>>,
+    pub(crate) shards: Shards,
     pub(crate) verifier: Verifier,
     pub(crate) identity: pb::Identity,
-    pub(crate) map_version: u64,
     pub(crate) book: Arc<AddressBook>,
     pub(crate) context: ShardContext,
 }
 
 impl NodeShared {
     /// The shard of a request.
-    pub(crate) fn shard(&self, shard: u64) -> Result<&Arc<Shard>, CallError> {
-        self.shards.get(&shard).ok_or(CallError::WrongShard {
-            map_version: self.map_version,
-        })
+    pub(crate) fn shard(&self, shard: u64) -> Result<Arc<Shard>, CallError> {
+        if let Some(open) = self.shards.get(shard) {
+            return Ok(open);
+        }
+        match self.context.map.extent(shard) {
+            Some(_) => Err(opening(shard)),
+            None => Err(self.wrong_shard()),
+        }
+    }
+
+    /// The answer to whoever asks a shard for what is not its.
+    pub(crate) fn wrong_shard(&self) -> CallError {
+        CallError::WrongShard {
+            map_version: self.map_version(),
+        }
+    }
+
+    /// Version of the shard map as it is applied here.
+    pub(crate) fn map_version(&self) -> u64 {
+        self.context.map.version()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads: of rows with proof of leadership, of counters and the map without.
 
 use client::CallError;
+use machine::{Machine, MachineError};
 use proto::frontier_v1 as pb;
 
 use super::LocalFrontier;
@@ -9,29 +10,28 @@ use crate::convert::{host_record, listed_url, shard_status, url_record};
 use crate::errors::unavailable;
 use crate::limits::{CURSOR_SIZE_BYTES, LISTING_ROWS};
 use crate::shard::Shard;
+use crate::state::{Extent, StateRows};
 
 impl LocalFrontier {
     pub(super) async fn read_url(
         &self,
         request: pb::GetUrlRequest,
     ) -> Result<pb::GetUrlResponse, CallError> {
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         let url = self
             .node
             .verifier
             .url(&request.url, request.partition)
             .map_err(invalid)?;
-        self.check_range(shard, request.partition)?;
         let fingerprint = self.node.verifier.fingerprint(request.crawl, &url);
         let partition = request.partition;
         let term = term_for(shard, request.local)?;
-        let (record, applied_index) = shard
-            .look(move |machine, rows, index| {
-                (machine.url_record(rows, partition, fingerprint), index)
+        let (record, applied_index) = self
+            .look_at(shard, partition, move |machine, rows| {
+                machine.url_record(rows, partition, fingerprint)
             })
             .await?;
-        let record = record.map_err(|error| unavailable(error.to_string()))?;
-        prove(shard, term).await?;
+        self.prove(shard, term, partition).await?;
         Ok(pb::GetUrlResponse {
             record: record.map(|record| url_record(record, url.into())),
             applied_index,
@@ -42,23 +42,19 @@ impl LocalFrontier {
         &self,
         request: pb::GetHostRequest,
     ) -> Result<pb::GetHostResponse, CallError> {
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         self.node
             .verifier
             .host(&request.host, request.partition)
             .map_err(invalid)?;
-        self.check_range(shard, request.partition)?;
+        let partition = request.partition;
         let term = term_for(shard, request.local)?;
-        let (record, applied_index) = shard
-            .look(move |machine, rows, index| {
-                (
-                    machine.host_record(rows, request.partition, &request.host),
-                    index,
-                )
+        let (record, applied_index) = self
+            .look_at(shard, partition, move |machine, rows| {
+                machine.host_record(rows, partition, &request.host)
             })
             .await?;
-        let record = record.map_err(|error| unavailable(error.to_string()))?;
-        prove(shard, term).await?;
+        self.prove(shard, term, partition).await?;
         Ok(pb::GetHostResponse {
             record: record.map(host_record),
             applied_index,
@@ -69,24 +65,23 @@ impl LocalFrontier {
         &self,
         request: pb::RobotsBodyRequest,
     ) -> Result<pb::RobotsBodyResponse, CallError> {
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         if request.digest.len() != 32 {
             return Err(CallError::Invalid {
                 index: 0,
                 reason: "digest is not 32 bytes".to_owned(),
             });
         }
-        self.check_range(shard, request.partition)?;
+        let partition = request.partition;
         let term = term_for(shard, false)?;
-        let body = shard
-            .look(move |machine, rows, _| {
-                machine.robots_body(rows, request.partition, &request.digest)
+        let (body, _) = self
+            .look_at(shard, partition, move |machine, rows| {
+                machine.robots_body(rows, partition, &request.digest)
             })
-            .await?
-            .map_err(|error| unavailable(error.to_string()))?;
+            .await?;
         // A body under its digest is true whoever serves it; only its absence needs proof.
         if body.is_none() {
-            prove(shard, term).await?;
+            self.prove(shard, term, partition).await?;
         }
         Ok(pb::RobotsBodyResponse {
             body: body.map(Into::into),
@@ -97,7 +92,7 @@ impl LocalFrontier {
         &self,
         request: pb::ShardStatusRequest,
     ) -> Result<pb::ShardStatusResponse, CallError> {
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         // Counters and the next ready moment of one entry: a lease granted between two looks would seem to be nowhere.
         let (status, ready_ms, applied_index) = shard
             .look(|machine, _, index| (machine.status(), machine.next_ready_ms(), index))
@@ -141,28 +136,61 @@ impl LocalFrontier {
         })
     }
 
+    /// The ranges as they are applied here, children that are not open yet included.
     pub(super) fn read_map(&self) -> pb::ShardMapResponse {
-        let entry = |shard: &std::sync::Arc<Shard>| pb::ShardEntry {
-            shard: shard.range().shard,
-            first: shard.range().first,
-            last: shard.range().last,
-            epoch: 1,
-            leader_address: self.node.context.hints.address(shard.leadership().leader),
+        let leader = |shard: u64| {
+            let open = self.node.shards.get(shard)?;
+            let leader = open.leadership().leader;
+            Some(self.node.context.hints.address(leader))
+        };
+        let (version, known) = self.node.context.map.all();
+        let entry = |(shard, extent): (u64, Extent)| pb::ShardEntry {
+            shard,
+            first: extent.first,
+            last: extent.last,
+            epoch: extent.epoch,
+            leader_address: leader(shard).unwrap_or_default(),
         };
         pb::ShardMapResponse {
-            version: self.node.map_version,
-            shards: self.node.shards.values().map(entry).collect(),
+            version,
+            shards: known.into_iter().map(entry).collect(),
             identity: Some(self.node.identity),
         }
     }
 
-    fn check_range(&self, shard: &Shard, partition: u64) -> Result<(), CallError> {
+    /// Reads what a shard owns: its range and its rows in one view, so that nothing is read of what a child owns.
+    async fn look_at<R: Send + 'static>(
+        &self,
+        shard: &Shard,
+        partition: u64,
+        read: impl FnOnce(&Machine, &StateRows) -> Result<R, MachineError> + Send + 'static,
+    ) -> Result<(R, u64), CallError> {
+        let found = shard.look(move |machine, rows, index| {
+            Extent::of(machine)
+                .holds(partition)
+                .then(|| (read(machine, rows), index))
+        });
+        let (read, applied_index) = found.await?.ok_or_else(|| self.node.wrong_shard())?;
+        let read = read.map_err(|error| unavailable(error.to_string()))?;
+        Ok((read, applied_index))
+    }
+
+    /// Proof that the leadership of `term` held when the rows were read, and that they were the shard's then: what was committed
+    /// before the proof is applied now, a split included, after which the child has led its range without this shard.
+    async fn prove(
+        &self,
+        shard: &Shard,
+        term: Option<u64>,
+        partition: u64,
+    ) -> Result<(), CallError> {
+        let Some(term) = term else { return Ok(()) };
+        if shard.confirm().await? != term {
+            return Err(unavailable("leadership changed meanwhile"));
+        }
         if shard.holds(partition) {
             return Ok(());
         }
-        Err(CallError::WrongShard {
-            map_version: self.node.map_version,
-        })
+        Err(self.node.wrong_shard())
     }
 }
 
@@ -176,13 +204,4 @@ fn term_for(shard: &Shard, local: bool) -> Result<Option<u64>, CallError> {
         .proven_term()
         .ok_or_else(|| unavailable("the shard's leader has not recovered yet"))?;
     Ok(Some(term))
-}
-
-/// Proof that the leadership of `term` held when the rows were read.
-async fn prove(shard: &Shard, term: Option<u64>) -> Result<(), CallError> {
-    let Some(term) = term else { return Ok(()) };
-    if shard.confirm().await? == term {
-        return Ok(());
-    }
-    Err(unavailable("leadership changed meanwhile"))
 }

@@ -34,7 +34,7 @@ impl LocalFrontier {
             request.encoded_len() as u64,
             REPORT_SIZE_BYTES as u64,
         )?;
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         shard.leading()?;
         let verifier = self.node.verifier.clone();
         // Hashes robots bodies and parses undelivered links: not on an async worker.
@@ -72,7 +72,7 @@ impl LocalFrontier {
             request.items.len() as u64,
             REPORT_ITEMS as u64,
         )?;
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         shard.leading()?;
         let (items, results) = split(request.items.iter().map(release_from_wire));
         let results = close(shard, items, results, |items| {
@@ -91,7 +91,7 @@ impl LocalFrontier {
         &self,
         request: pb::SetPolicyRequest,
     ) -> Result<pb::SetPolicyResponse, CallError> {
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         let policy = request
             .policy
             .ok_or(Rejected("no policy"))
@@ -109,7 +109,7 @@ impl LocalFrontier {
         &self,
         request: pb::RemoveRequest,
     ) -> Result<pb::RemoveResponse, CallError> {
-        let shard = self.node.shard(request.shard)?;
+        let shard = &*self.node.shard(request.shard)?;
         let remove = remove_from_wire(&self.node.verifier, request).map_err(invalid)?;
         match shard.submit(Body::Remove(remove)).await?.reply {
             CommandReply::Remove(reply) => Ok(pb::RemoveResponse {

@@ -8,6 +8,7 @@ use raftlog::{KeyRange, StateError};
 use super::shard::Shared;
 use crate::known::{Generation, KnownFilter};
 use crate::limits::{FILTER_RETRY_MS, FILTER_SCAN_ROWS};
+use crate::state::Extent;
 
 /// A scan for each generation, until the node stops.
 pub(super) async fn run(shared: Arc<Shared>) {
@@ -44,11 +45,10 @@ pub(super) async fn run(shared: Arc<Shared>) {
 fn scan(shared: &Shared, generation: Generation) -> Result<bool, StateError> {
     let filter: &KnownFilter = &shared.context.filter;
     let shard = shared.parts.shard;
-    let end = machine::seen_key(shared.range.last, u64::MAX);
-    let mut range = KeyRange::new(
-        machine::seen_key(shared.range.first, 0),
-        [end, vec![0]].concat(),
-    );
+    // What a split takes away meanwhile is scanned in vain, and so is everything where no range is known yet.
+    let extent = shared.extent().unwrap_or(Extent::WHOLE);
+    let end = machine::seen_key(extent.last, u64::MAX);
+    let mut range = KeyRange::new(machine::seen_key(extent.first, 0), [end, vec![0]].concat());
     loop {
         if !filter.is_current(shard, generation) {
             return Ok(false);

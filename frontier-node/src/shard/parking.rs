@@ -20,6 +20,8 @@ pub(crate) enum Wake {
     Ready(Claim),
     /// This replica leads no more.
     LeadershipEnded,
+    /// The shard was split: hosts that the call waited for may be another shard's now.
+    Split,
 }
 
 /// As many calls are parked as may be.
@@ -182,9 +184,18 @@ impl Parking {
 
     /// Ends every wait: this replica leads no more.
     pub(crate) fn end_all(&self) {
+        self.end(|| Wake::LeadershipEnded);
+    }
+
+    /// Ends every wait: the shard was split.
+    pub(crate) fn end_for_split(&self) {
+        self.end(|| Wake::Split);
+    }
+
+    fn end(&self, why: impl Fn() -> Wake) {
         let polls = std::mem::take(&mut self.inner.lock().polls);
         for (_, poll) in polls {
-            let _ = poll.wake.send(Wake::LeadershipEnded);
+            let _ = poll.wake.send(why());
         }
     }
 
@@ -248,6 +259,9 @@ mod tests {
         let mut parked = parking.park(1).unwrap();
         parking.end_all();
         assert!(matches!(parked.woken().await, Wake::LeadershipEnded));
+        let mut parked = parking.park(1).unwrap();
+        parking.end_for_split();
+        assert!(matches!(parked.woken().await, Wake::Split));
     }
 
     #[test]

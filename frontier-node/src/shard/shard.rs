@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use client::CallError;
 use machine::{Body, Command, Machine};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use prost::Message;
 use raftlog::{
     Engine, FaultHook, Group, GroupConfig, GroupError, GroupState, Leadership, MachineFactory,
@@ -28,7 +28,8 @@ use crate::limits::{
 };
 use crate::metrics::Metrics;
 use crate::state::{
-    MachineCell, Published, ReplyBoard, ShardParts, ShardState, StateRows, initial_rows,
+    Extent, LocalMap, MachineCell, Published, ReplyBoard, ShardParts, ShardState, StateRows,
+    initial_rows,
 };
 use crate::work::Work;
 
@@ -36,8 +37,10 @@ use crate::work::Work;
 #[derive(Clone)]
 pub(crate) struct ShardContext {
     pub(crate) replica: NodeId,
-    /// Founding replicas of every shard.
+    /// Founding replicas of the cluster's first shards.
     pub(crate) voters: Arc<BTreeSet<NodeId>>,
+    /// What of the shard map is applied here.
+    pub(crate) map: Arc<LocalMap>,
     pub(crate) clocks: Arc<dyn Clocks>,
     pub(crate) filter: Arc<KnownFilter>,
     pub(crate) metrics: Arc<Metrics>,
@@ -65,7 +68,6 @@ impl ShardContext {
 
 /// What a shard's tasks and its callers share.
 pub(crate) struct Shared {
-    pub(crate) range: ShardRange,
     pub(crate) group: Group,
     pub(crate) parts: ShardParts,
     pub(crate) context: ShardContext,
@@ -83,12 +85,13 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// Creates the shard's group where it is missing, opens it and starts its tasks.
-    pub(crate) async fn start(
+    /// A shard of the cluster's founding: creates its group where it is missing, opens it and starts its tasks.
+    pub(crate) async fn found(
         engine: &Engine,
         range: ShardRange,
         context: ShardContext,
     ) -> Result<Self, GroupError> {
+        context.map.founded(&range);
         let config = GroupConfig {
             group_id: range.shard,
             members: (*context.voters).clone(),
@@ -99,22 +102,34 @@ impl Shard {
         } else {
             engine.create_replica(range.shard).await?;
         }
+        Self::open(engine, range.shard, None, context).await
+    }
+
+    /// A shard whose group exists here: opens it and starts its tasks. With a machine only if nothing was ever applied to the
+    /// group, whose rows are that machine's.
+    pub(crate) async fn open(
+        engine: &Engine,
+        shard: u64,
+        newborn: Option<Machine>,
+        context: ShardContext,
+    ) -> Result<Self, GroupError> {
         let parts = ShardParts {
-            shard: range.shard,
+            shard,
             db: engine.state(),
             filter: Arc::clone(&context.filter),
             forgets_tokens: context.is_off(Rule::TokensGoOn),
             cell: Arc::new(MachineCell::default()),
             board: Arc::new(ReplyBoard::default()),
+            map: Arc::clone(&context.map),
+            newborn: Arc::new(Mutex::new(newborn)),
         };
         let for_factory = parts.clone();
         let factory: MachineFactory = Box::new(move || {
             ShardState::open(for_factory.clone())
                 .map(|state| Box::new(state) as Box<dyn StateMachine>)
         });
-        let group = engine.open_group(range.shard, factory).await?;
+        let group = engine.open_group(shard, factory).await?;
         let shared = Arc::new(Shared {
-            range,
             group,
             parts,
             context,
@@ -142,12 +157,18 @@ impl Shard {
         })
     }
 
-    pub(crate) fn range(&self) -> &ShardRange {
-        &self.shared.range
+    pub(crate) fn id(&self) -> u64 {
+        self.shared.parts.shard
     }
 
+    /// The range as it is applied here; `None` where nothing is known of it yet.
+    pub(crate) fn extent(&self) -> Option<Extent> {
+        self.shared.extent()
+    }
+
+    /// Whether the shard owns a partition hash, as far as is applied here.
     pub(crate) fn holds(&self, partition: u64) -> bool {
-        self.shared.holds(partition)
+        self.extent().is_some_and(|extent| extent.holds(partition))
     }
 
     /// Whoever leads is told, as far as is known; or why nobody can.
@@ -345,16 +366,18 @@ impl Shard {
 }
 
 impl Shared {
-    /// Whether the shard owns a partition hash.
-    pub(crate) fn holds(&self, partition: u64) -> bool {
-        (self.range.first..=self.range.last).contains(&partition)
+    /// The range as it is applied here, from the machine's last entry; before there is one, what others said of it.
+    pub(crate) fn extent(&self) -> Option<Extent> {
+        let published = self.parts.cell.extent();
+        published.or_else(|| self.context.map.extent(self.parts.shard))
     }
 
     /// Which of the links' rows are in `seen`: the filter first, then RocksDB for what it cannot rule out.
     ///
-    /// A shard's range does not change while it is open, so range and rows are of one view.
+    /// Ranges only shrink. So range and rows are of one view where the range holds the keys before the call and after it.
     pub(crate) fn known(&self, keys: &[Vec<u8>]) -> Result<Vec<bool>, CallError> {
-        let mut known = self.context.filter.may_hold(self.range.shard, keys);
+        let shard = self.parts.shard;
+        let mut known = self.context.filter.may_hold(shard, keys);
         let asked: Vec<usize> = (0..keys.len()).filter(|index| known[*index]).collect();
         let wanted: Vec<&[u8]> = asked.iter().map(|index| keys[*index].as_slice()).collect();
         let found = self
@@ -362,7 +385,7 @@ impl Shared {
             .db
             .multi_get(&wanted)
             .map_err(|error| state_error(&error))?;
-        let valid = self.context.filter.is_valid(self.range.shard);
+        let valid = self.context.filter.is_valid(shard);
         self.context.metrics.filter(
             keys.len(),
             asked.len(),

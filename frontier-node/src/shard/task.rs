@@ -40,6 +40,8 @@ pub(super) struct Task {
     ticks: Ticks,
     /// When leadership was last offered to others because of a full disk.
     gave_way: Option<Instant>,
+    /// The shard's epoch when it was last looked at.
+    epoch: Option<u64>,
 }
 
 /// When the last entry and the last tick were, and what was due then.
@@ -83,6 +85,7 @@ impl Task {
                 due_then: None,
             },
             gave_way: None,
+            epoch: shared.parts.cell.extent().map(|extent| extent.epoch),
             shared,
             queue,
             submitted,
@@ -111,6 +114,7 @@ impl Task {
                 },
                 changed = self.published.changed() => {
                     if changed.is_err() { break }
+                    self.notice_split();
                     self.wake_polls();
                 }
                 () = shared.parking.released() => self.wake_polls(),
@@ -224,6 +228,17 @@ impl Task {
         );
         let handed = hand_over(self.shared.group.clone(), self.shared.context.replica);
         tokio::spawn(tokio::time::timeout(pause, handed));
+    }
+
+    /// Whoever waits hears of a split at once: its hosts may be the child's, and nothing here would ever wake it for them.
+    fn notice_split(&mut self) {
+        let epoch = self.published.borrow().extent.map(|extent| extent.epoch);
+        if epoch != self.epoch {
+            if self.epoch.is_some() {
+                self.shared.parking.end_for_split();
+            }
+            self.epoch = epoch;
+        }
     }
 
     fn wake_polls(&self) {

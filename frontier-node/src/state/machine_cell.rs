@@ -10,11 +10,15 @@ use machine::command::lease::ReadySummary;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
+use super::Extent;
+
 /// What everybody may know of a shard without waiting: published after each commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Published {
     /// Log index of the last entry applied by this instance; 0 before the first.
     pub(crate) applied_index: u64,
+    /// The shard's range after the last entry; `None` before there is a machine. It only shrinks.
+    pub(crate) extent: Option<Extent>,
     /// Shard time of the last entry.
     pub(crate) now_ms: u64,
     /// Shard time from which the next host may be leased; a past time means now. `None`: none waits for time.
@@ -96,6 +100,11 @@ impl MachineCell {
             .ok_or(CellError)
     }
 
+    /// The shard's range as it was published last.
+    pub(crate) fn extent(&self) -> Option<Extent> {
+        self.published.borrow().extent
+    }
+
     /// What was published last, and each change of it.
     pub(crate) fn published(&self) -> watch::Receiver<Published> {
         self.published.subscribe()
@@ -105,6 +114,7 @@ impl MachineCell {
 fn publish(machine: &Machine, applied_index: u64) -> Published {
     Published {
         applied_index,
+        extent: Some(Extent::of(machine)),
         now_ms: machine.now_ms(),
         next_ready_ms: machine.next_ready_ms(),
         next_due_ms: machine.next_tick_ms(),

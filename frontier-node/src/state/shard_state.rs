@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use machine::{Entry, Machine, Overlay, ShardId};
+use parking_lot::Mutex;
 use prost::Message;
-use raftlog::{Applied, Committed, KeyRange, MachineError, RowBatch, StateDb, StateMachine};
+use raftlog::{
+    Applied, Committed, Founded, KeyRange, MachineError, RowBatch, StateDb, StateMachine,
+};
 
-use super::{MachineCell, ReplyBoard, StateRows};
+use super::local_map::places;
+use super::{LocalMap, MachineCell, ReplyBoard, StateRows};
 use crate::identity::ShardRange;
 use crate::known::KnownFilter;
 
@@ -21,6 +25,11 @@ pub(crate) struct ShardParts {
     /// A test wants tokens to begin anew with each instance.
     pub(crate) forgets_tokens: bool,
     pub(crate) board: Arc<ReplyBoard>,
+    /// What of the shard map is applied on the node.
+    pub(crate) map: Arc<LocalMap>,
+    /// A child's machine as its split left it, for the first instance of a group that was created just now: what a rebuild
+    /// would give, without reading it.
+    pub(crate) newborn: Arc<Mutex<Option<Machine>>>,
 }
 
 /// One instance of a shard's state machine; made anew when its group is opened or reopened.
@@ -28,8 +37,15 @@ pub(crate) struct ShardState {
     parts: ShardParts,
     rows: StateRows,
     /// Between `apply` and `committed` the machine is here and nobody else sees it.
-    working: Option<(Machine, u64)>,
+    working: Option<Working>,
     ranges: Vec<KeyRange>,
+}
+
+struct Working {
+    machine: Machine,
+    index: u64,
+    /// Seeded by these entries, in order.
+    children: Vec<Machine>,
 }
 
 impl ShardState {
@@ -51,18 +67,20 @@ impl ShardState {
         let shard = self.parts.shard;
         self.parts.filter.invalidate(shard);
         self.working = None;
-        let machine = Machine::rebuild(&self.rows, ShardId(shard)).map_err(MachineError::new)?;
-        let mut machine =
-            machine.ok_or_else(|| MachineError::new(format!("shard {shard} has no rows")))?;
+        let newborn = self.parts.newborn.lock().take();
+        let mut machine = match newborn {
+            Some(machine) => machine,
+            None => Machine::rebuild(&self.rows, ShardId(shard))
+                .map_err(MachineError::new)?
+                .ok_or_else(|| MachineError::new(format!("shard {shard} has no rows")))?,
+        };
         if self.parts.forgets_tokens {
             machine.forget_tokens();
         }
-        self.ranges = machine
-            .key_ranges()
-            .into_iter()
-            .map(|(from, to)| KeyRange::new(from, to))
-            .collect();
+        self.ranges = ranges_of(&machine);
+        let places = places(&machine);
         self.parts.cell.put(machine, 0);
+        self.parts.map.learn(places);
         Ok(())
     }
 
@@ -71,7 +89,8 @@ impl ShardState {
         machine: &mut Machine,
         entries: &[Committed<'_>],
         overlay: &mut Overlay,
-    ) -> Result<(), MachineError> {
+    ) -> Result<Vec<Child>, MachineError> {
+        let mut children = Vec::new();
         for committed in entries {
             let entry = Entry::decode(committed.payload.as_ref()).map_err(|error| {
                 MachineError::new(format!(
@@ -83,8 +102,13 @@ impl ShardState {
                 .apply(&self.rows, &entry, overlay)
                 .map_err(MachineError::new)?;
             self.parts.board.put(committed.index, reply);
+            let seeded = machine.take_children().into_iter();
+            children.extend(seeded.map(|machine| Child {
+                machine,
+                index: committed.index,
+            }));
         }
-        Ok(())
+        Ok(children)
     }
 }
 
@@ -96,24 +120,37 @@ impl StateMachine for ShardState {
             .take()
             .ok_or_else(|| MachineError::new("the machine is not there"))?;
         let mut overlay = Overlay::default();
-        self.apply_all(&mut machine, entries, &mut overlay)?;
+        let children = self.apply_all(&mut machine, entries, &mut overlay)?;
         // Before the batch commits: a row that a reader can find is never absent from the filter.
         let written = overlay
             .changes()
             .filter(|(key, value)| value.is_some() && self.rows.is_seen_key(key));
         self.parts.filter.insert(written.map(|(key, _)| key));
         let index = entries.last().map_or(0, |last| last.index);
-        self.working = Some((machine, index));
+        let founded = children.iter().map(Child::founded).collect();
+        self.working = Some(Working {
+            machine,
+            index,
+            children: children.into_iter().map(|child| child.machine).collect(),
+        });
         Ok(Applied {
             rows: batch(overlay),
             replies: vec![Bytes::new(); entries.len()],
+            founded,
         })
     }
 
     fn committed(&mut self) {
-        if let Some((machine, index)) = self.working.take() {
-            self.parts.cell.put(machine, index);
+        let Some(working) = self.working.take() else {
+            return;
+        };
+        if working.children.is_empty() {
+            return self.parts.cell.put(working.machine, working.index);
         }
+        self.ranges = ranges_of(&working.machine);
+        let places = places(&working.machine);
+        self.parts.cell.put(working.machine, working.index);
+        self.parts.map.seeded(&places, working.children);
     }
 
     fn restored(&mut self) -> Result<(), MachineError> {
@@ -123,6 +160,27 @@ impl StateMachine for ShardState {
     fn ranges(&self) -> Vec<KeyRange> {
         self.ranges.clone()
     }
+}
+
+/// A child that an entry seeded.
+struct Child {
+    machine: Machine,
+    index: u64,
+}
+
+impl Child {
+    fn founded(&self) -> Founded {
+        Founded {
+            group_id: self.machine.shard().0,
+            index: self.index,
+            ranges: ranges_of(&self.machine),
+        }
+    }
+}
+
+fn ranges_of(machine: &Machine) -> Vec<KeyRange> {
+    let ranges = machine.key_ranges().into_iter();
+    ranges.map(|(from, to)| KeyRange::new(from, to)).collect()
 }
 
 /// The first rows of a new shard.

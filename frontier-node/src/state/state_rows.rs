@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machine::{Rows, RowsError};
-use raftlog::{KeyRange, StateDb};
+use raftlog::{KeyRange, StateDb, StateError, StateView};
 
 use crate::known::KnownFilter;
 
@@ -43,9 +43,7 @@ impl Rows for StateRows {
         if self.is_seen_key(key) && self.filter.surely_absent(self.group, key) {
             return Ok(None);
         }
-        self.db
-            .get(key)
-            .map_err(|error| RowsError(error.to_string()))
+        self.db.get(key).map_err(rows_error)
     }
 
     fn scan(
@@ -56,6 +54,30 @@ impl Rows for StateRows {
     ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError> {
         self.db
             .scan(&KeyRange::new(from, to), limit)
-            .map_err(|error| RowsError(error.to_string()))
+            .map_err(rows_error)
     }
+}
+
+/// The rows of the node in one view.
+pub(crate) struct ViewRows<'a>(pub(crate) &'a StateView<'a>);
+
+impl Rows for ViewRows<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
+        self.0.get(key).map_err(rows_error)
+    }
+
+    fn scan(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, RowsError> {
+        self.0
+            .scan(&KeyRange::new(from, to), limit)
+            .map_err(rows_error)
+    }
+}
+
+fn rows_error(error: StateError) -> RowsError {
+    RowsError(error.to_string())
 }

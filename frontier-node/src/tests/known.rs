@@ -115,7 +115,7 @@ async fn nothing_is_dropped_before_recovery() {
     let frontier = node.frontier();
     create_crawl(&frontier, 1, 1).await;
     discover(&frontier, 1, vec![link("http://a.example/")]).await;
-    let shard = &node.shared().shards[&1];
+    let shard = node.shared().shard(1).unwrap();
     let term = shard.proven_term().unwrap();
     // As in a term whose first entry is not applied yet.
     shard.forget_proof();

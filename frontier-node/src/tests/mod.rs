@@ -7,4 +7,5 @@ mod known;
 mod polls;
 mod restart;
 mod servers;
+mod splits;
 mod support;

@@ -32,7 +32,7 @@ async fn a_poll_wakes_when_a_url_comes() {
         let frontier = Arc::clone(&frontier);
         async move { frontier.lease(lease_request(1, 2, 60_000)).await.unwrap() }
     });
-    while node.shared().shards[&1].parking().len() == 0 {
+    while node.shared().shard(1).unwrap().parking().len() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     discover(&frontier, 1, vec![link("http://a.example/")]).await;
@@ -142,7 +142,7 @@ async fn a_newer_attempt_ends_a_parked_one() {
         let frontier = Arc::clone(&frontier);
         async move { frontier.lease(lease_request(1, 2, 60_000)).await }
     });
-    while node.shared().shards[&1].parking().len() == 0 {
+    while node.shared().shard(1).unwrap().parking().len() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert!(
@@ -157,7 +157,7 @@ async fn a_newer_attempt_ends_a_parked_one() {
         parked.await.unwrap().unwrap_err(),
         CallError::StaleCall { newest_number: 3 }
     );
-    assert_eq!(node.shared().shards[&1].parking().len(), 0);
+    assert_eq!(node.shared().shard(1).unwrap().parking().len(), 0);
     node.close().await;
 }
 
@@ -171,7 +171,7 @@ async fn a_stopping_node_ends_its_polls_at_once() {
         let frontier = Arc::clone(&frontier);
         async move { frontier.lease(lease_request(1, 2, 60_000)).await }
     });
-    while node.shared().shards[&1].parking().len() == 0 {
+    while node.shared().shard(1).unwrap().parking().len() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     node.close().await;

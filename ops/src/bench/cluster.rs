@@ -102,7 +102,7 @@ impl BenchCluster {
     /// Waits until each shard has a leader.
     pub async fn wait_leaders(&self) -> Result<(), CommandError> {
         for shard in self.control.shards() {
-            self.control.wait_leader(*shard).await?;
+            self.control.wait_leader(shard).await?;
         }
         Ok(())
     }
@@ -110,6 +110,7 @@ impl BenchCluster {
     /// Waits until the filter of every shard is complete on every node.
     pub async fn wait_for_filters(&self) -> Result<(), CommandError> {
         let until = Instant::now() + FILTER_WITHIN;
+        let shards = self.control.shards();
         for number in self.processes.node_numbers() {
             let complete = |metrics: &NodeMetrics| {
                 let of = |shard: &u64| {
@@ -117,7 +118,7 @@ impl BenchCluster {
                         "escapement_shard{{shard=\"{shard}\",what=\"filter_complete\"}}"
                     )) > 0.0
                 };
-                self.control.shards().iter().all(of)
+                shards.iter().all(of)
             };
             while !complete(&self.node_metrics(number).await?) {
                 if Instant::now() > until {
@@ -134,6 +135,11 @@ impl BenchCluster {
 
     /// A client that finds the leaders, with connections of its own.
     pub async fn client(&self) -> Result<Arc<dyn Frontier>, CommandError> {
+        Ok(Arc::new(RoutedFrontier::new(self.router().await?)))
+    }
+
+    /// What finds shards and leaders, with connections of its own.
+    pub async fn router(&self) -> Result<Arc<Router>, CommandError> {
         let options = RouterOptions {
             attempt_ms: ATTEMPT_MS,
             call_ms: CALL_MS,
@@ -141,7 +147,7 @@ impl BenchCluster {
         };
         let router = Router::connect_addresses(self.addresses.grpc_list(), options).await;
         let router = router.map_err(|e| CommandError::of("cannot connect", e))?;
-        Ok(Arc::new(RoutedFrontier::new(Arc::new(router))))
+        Ok(Arc::new(router))
     }
 
     /// The directory of a node.

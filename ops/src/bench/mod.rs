@@ -12,6 +12,7 @@
 //! | `n6` | memory of active hosts, and the cost of a lease as their number grows |
 //! | `n7` | pages: fetched, stored, reported (`bare_loop` is the floor, `web` the fake web) |
 //! | `n8` | from the start of a killed node to its first lease (`preload` is what it knows) |
+//! | `n9` | the pause that fetchers see while a shard splits (`following` is the load, `gaps` the time between leases) |
 //! | `n10` | an idle node (`idle_floor` is the floor) |
 //! | `refill` | a lost follower is fed again (`background` writes meanwhile, `table_copy` is the floor) |
 //! | `coordination` | what coordination costs each page, by the number of shards |
@@ -28,6 +29,8 @@ mod bare_loop;
 mod cluster;
 mod coordination;
 mod floor;
+mod following;
+mod gaps;
 mod idle_floor;
 mod judged;
 mod lease_probe;
@@ -42,6 +45,7 @@ mod n5;
 mod n6;
 mod n7;
 mod n8;
+mod n9;
 mod node;
 mod offering;
 mod open_loop;
@@ -103,6 +107,9 @@ enum Bench {
     /// From the start of a killed node to its first lease.
     #[command(alias = "N8")]
     N8(n8::Args),
+    /// The pause that fetchers see while a shard splits.
+    #[command(alias = "N9")]
+    N9(n9::Args),
     /// CPU of a node that has nothing to do.
     #[command(alias = "N10")]
     N10(n10::Args),
@@ -131,6 +138,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         Bench::N6(args) => n6::run(args)?,
         Bench::N7(args) => on_runtime(n7::run(args, dir.path()))?,
         Bench::N8(args) => on_runtime(n8::run(args, dir.path()))?,
+        Bench::N9(args) => on_runtime(n9::run(args, dir.path()))?,
         Bench::N10(args) => on_runtime(n10::run(args, dir.path()))?,
         Bench::Refill(args) => on_runtime(refill::run(args, dir.path()))?,
         Bench::Coordination(args) => on_runtime(coordination::run(args, dir.path()))?,
@@ -190,6 +198,7 @@ mod tests {
             "n6",
             "n7",
             "n8",
+            "n9",
             "n10",
             "refill",
             "coordination",
@@ -214,6 +223,8 @@ mod tests {
             "n6 --hosts 10,0",
             "n7 --open 0",
             "n8 --rounds 0",
+            "n9 --rate 0",
+            "n9 --seconds 3",
             "n10 --seconds 0",
             "refill --urls 0",
             "coordination --shards 0",

@@ -172,7 +172,7 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
     cluster.processes.start_fetchers().await?;
     tokio::time::sleep(Duration::from_secs(args.warm_up_seconds)).await;
     let (meter, client) = (Meter::start(), cluster.client().await?);
-    let prober = Prober::start(&client, cluster.control.shards(), PROBE_EVERY);
+    let prober = Prober::start(&client, &cluster.control.shards(), PROBE_EVERY);
     let before = Moment::now(&cluster, &web).await?;
     let mut moments = Vec::new();
     for _ in 0..SLICES {

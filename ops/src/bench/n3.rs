@@ -79,7 +79,12 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
     let (dirs, closed) = target.set_down(&node_dir).await?;
     let for_load = args.clone();
     let loaded = tokio::task::spawn_blocking(move || {
-        let mut shards = prepare(&for_load)?;
+        let hosts = Hosts::new(
+            for_load.hosts,
+            for_load.hosts / for_load.hosts_per_site.max(1),
+            for_load.shards,
+        );
+        let mut shards = prepared::all(&hosts, for_load.urls_per_host)?;
         let models: Vec<_> = shards.iter().map(|shard| &shard.model).collect();
         let mut rows = 0;
         for dir in &dirs {
@@ -134,32 +139,6 @@ pub async fn run(args: &Args, dir: &Path) -> Result<Outcome, CommandError> {
         args,
         detail,
     )
-}
-
-/// The shards with their hosts, made at the same time.
-fn prepare(args: &Args) -> Result<Vec<Prepared>, CommandError> {
-    let hosts = Hosts::new(
-        args.hosts,
-        args.hosts / args.hosts_per_site.max(1),
-        args.shards,
-    );
-    let made = |(range, owned): (&frontier_node::ShardRange, &Vec<super::urls::Host>)| {
-        Prepared::new(*range, owned, args.urls_per_host)
-    };
-    std::thread::scope(|scope| {
-        let shards: Vec<_> = hosts
-            .ranges
-            .iter()
-            .zip(&hosts.by_shard)
-            .map(|shard| scope.spawn(move || made(shard)))
-            .collect();
-        let joined = shards.into_iter().map(|shard| shard.join());
-        joined
-            .map(|shard| {
-                shard.unwrap_or_else(|_| Err(CommandError::Message("loading panicked".to_owned())))
-            })
-            .collect()
-    })
 }
 
 /// What lease and report calls cost these shards, taking turns.

@@ -117,7 +117,7 @@ async fn one_start(target: &mut Target, copy: &Path) -> Result<Round, CommandErr
         let node = node.ok_or_else(|| CommandError::Message("there is no node 1".to_owned()))?;
         asked.push(tokio::spawn(first_lease(
             Arc::new(node),
-            *shard,
+            shard,
             started,
             LEASE_WITHIN,
         )));

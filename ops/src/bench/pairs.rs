@@ -69,19 +69,28 @@ impl Session {
         client: &dyn Frontier,
         leases: &[pb::Lease],
     ) -> Result<u64, CommandError> {
-        let request = pb::ReportRequest {
-            shard: self.shard,
-            items: leases.iter().map(stored).collect(),
-        };
-        let response = patiently(|| client.report(request.clone())).await;
-        let results = response
-            .map_err(|e| CommandError::of("a report failed", e))?
-            .results;
+        let results = report(client, self.shard, leases).await?;
         Ok(results
             .iter()
             .filter(|result| result.code() == Code::Closed)
             .count() as u64)
     }
+}
+
+/// Reports every page as stored; the answers, lease by lease.
+pub async fn report(
+    client: &dyn Frontier,
+    shard: u64,
+    leases: &[pb::Lease],
+) -> Result<Vec<pb::ReportResult>, CommandError> {
+    let request = pb::ReportRequest {
+        shard,
+        items: leases.iter().map(stored).collect(),
+    };
+    let response = patiently(|| client.report(request.clone())).await;
+    Ok(response
+        .map_err(|e| CommandError::of("a report failed", e))?
+        .results)
 }
 
 /// A call, again while the node cannot take it: each is idempotent, and a node that is too slow for its own time limits

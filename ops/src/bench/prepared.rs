@@ -4,7 +4,7 @@
 use super::model::{Cost, Model, discover};
 use super::node::impatient;
 use super::rng::mix;
-use super::urls::{CRAWL, Host};
+use super::urls::{CRAWL, Host, Hosts};
 use crate::output::CommandError;
 use frontier_node::ShardRange;
 use machine::command::lease::{Lease, LeaseCall, LeaseReply, Work};
@@ -91,6 +91,24 @@ impl Prepared {
     pub fn active_hosts(&self) -> u64 {
         self.model.machine.status().active_hosts
     }
+}
+
+/// The shards with their hosts, made at the same time.
+pub fn all(hosts: &Hosts, urls_per_host: u32) -> Result<Vec<Prepared>, CommandError> {
+    std::thread::scope(|scope| {
+        let shards: Vec<_> = hosts
+            .ranges
+            .iter()
+            .zip(&hosts.by_shard)
+            .map(|(range, owned)| scope.spawn(move || Prepared::new(*range, owned, urls_per_host)))
+            .collect();
+        let joined = shards.into_iter().map(|shard| shard.join());
+        joined
+            .map(|shard| {
+                shard.unwrap_or_else(|_| Err(CommandError::Message("loading panicked".to_owned())))
+            })
+            .collect()
+    })
 }
 
 fn link(host: &Host, number: u32) -> pb::Link {
@@ -188,7 +206,6 @@ pub fn load(dir: &Path, models: &[&Model]) -> Result<u64, CommandError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::urls::Hosts;
     use super::*;
 
     #[test]

@@ -123,7 +123,7 @@ impl Target {
                 let entries = node.router().shards();
                 entries.iter().map(|entry| entry.shard).collect()
             }
-            Self::Cluster(cluster) => cluster.control.shards().to_vec(),
+            Self::Cluster(cluster) => cluster.control.shards(),
         }
     }
 

@@ -19,7 +19,6 @@ pub type NodeClient = GrpcFrontier;
 pub struct Control {
     nodes: BTreeMap<u32, NodeClient>,
     router: Arc<Router>,
-    shards: Vec<u64>,
 }
 
 impl Control {
@@ -42,17 +41,34 @@ impl Control {
                 Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
             }
         };
-        let shards = router.shards().iter().map(|entry| entry.shard).collect();
         Ok(Self {
             nodes,
             router: Arc::new(router),
-            shards,
         })
     }
 
-    /// The shards.
-    pub fn shards(&self) -> &[u64] {
-        &self.shards
+    /// The shards, by first hash, as of the map that was read last.
+    pub fn shards(&self) -> Vec<u64> {
+        shards(&self.router)
+    }
+
+    /// The cluster's map, which changes when it is read again.
+    pub fn router(&self) -> &Arc<Router> {
+        &self.router
+    }
+
+    /// Reads the shard map until no node that answers has a newer one.
+    pub async fn refresh_map(&self) -> Result<(), CommandError> {
+        loop {
+            let before = self.router.map_version();
+            self.router
+                .catch_up()
+                .await
+                .map_err(|e| CommandError::of("no node gives the shard map", e))?;
+            if self.router.map_version() == before {
+                return Ok(());
+            }
+        }
     }
 
     /// The nodes, by number.
@@ -63,10 +79,10 @@ impl Control {
     /// Gives every shard the policy; tried again while a shard has no leader.
     pub async fn set_policy(&self, policy: &pb::CrawlPolicy) -> Result<(), CommandError> {
         let frontier = RoutedFrontier::new(Arc::clone(&self.router));
-        for shard in &self.shards {
+        for shard in self.shards() {
             let until = Instant::now() + RETRY_WITHIN;
             loop {
-                match policy::set(&frontier, *shard, *policy).await {
+                match policy::set(&frontier, shard, *policy).await {
                     Err(PolicyError::Call { error, .. })
                         if error.is_retryable() && Instant::now() < until =>
                     {
@@ -142,8 +158,8 @@ impl Control {
     /// Every shard as the replica that has applied most shows it. A shard of which no node answers is an error.
     pub async fn statuses(&self) -> Result<Vec<pb::ShardStatusResponse>, CommandError> {
         let mut newest = Vec::new();
-        for shard in &self.shards {
-            let all = self.all_statuses(*shard).await;
+        for shard in self.shards() {
+            let all = self.all_statuses(shard).await;
             let best = all.into_iter().max_by_key(|(_, s)| s.applied_index);
             let (_, status) = best.ok_or_else(|| {
                 CommandError::Message(format!("no node tells the state of shard {shard}"))
@@ -184,6 +200,12 @@ impl Control {
         }
         Ok(())
     }
+}
+
+/// The shards of a router's map, by first hash.
+pub fn shards(router: &Router) -> Vec<u64> {
+    let entries = router.shards();
+    entries.iter().map(|entry| entry.shard).collect()
 }
 
 /// A client for every node.

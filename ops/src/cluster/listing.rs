@@ -68,7 +68,7 @@ impl Control {
     pub async fn list_urls(&self) -> Result<Vec<Listed>, CommandError> {
         let mut urls = Vec::new();
         for shard in self.shards() {
-            let mut listing = of_shard(self.nodes(), *shard).await?;
+            let mut listing = of_shard(self.nodes(), shard).await?;
             while let Some(slice) = listing.next().await? {
                 urls.extend(slice.into_iter().filter_map(listed));
                 if urls.len() > LISTED_URLS {

@@ -8,7 +8,7 @@
 //! | `addresses` | where the processes listen |
 //! | `node`, `fetcher` | command lines |
 //! | `running` | all processes of one cluster |
-//! | `control` | policy, seeds, leaders, counters, over gRPC |
+//! | `control` | policy, seeds, leaders, counters, the shard map, over gRPC |
 //! | `listing` | every URL with its record |
 //! | `idle` | whether anything is left to do, and what; counters of all shards together |
 //!
@@ -27,7 +27,7 @@ mod ready;
 mod running;
 
 pub use addresses::Addresses;
-pub use control::{Control, NodeClient, all_statuses, clients};
+pub use control::{Control, NodeClient, all_statuses, clients, shards};
 pub use fetcher::FetcherSpec;
 pub use idle::{left, sum_of_terms};
 pub use listing::Listed;

@@ -41,6 +41,8 @@ pub enum Name {
     RollingRestart(Common),
     /// A node is killed, its directory emptied, and it comes back as a new replica.
     LoseADisk(Common),
+    /// A busy shard is split, again and again; its leader, group 0's leader or the new shard's leader is killed at that moment.
+    SplitUnderLoad(Common),
     /// `escapement crawl`, one process, killed and resumed.
     KillCrawl(kill_crawl::Args),
 }

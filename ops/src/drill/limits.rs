@@ -55,6 +55,17 @@ pub const WATCH_EVERY: Duration = Duration::from_millis(10);
 /// How long a probe's lease lasts if it cannot be given back; the shortest there is.
 pub const PROBE_TTL_MS: u64 = 5_000;
 
+/// How long a split may take to be accepted, and its job to end.
+pub const JOB_WITHIN: Duration = Duration::from_secs(60);
+/// Pause between two looks at a job.
+pub const JOB_LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Pause between two tries of a request that nobody answers.
+pub const ASK_PAUSE: Duration = Duration::from_millis(100);
+/// How long the nodes may take to give clients the map after a split.
+pub const MAP_WITHIN: Duration = Duration::from_secs(20);
+/// No shard is split when there are so many.
+pub const MOST_SHARDS: usize = 24;
+
 /// A crawl that lost a box keeps at least this share of its rate.
 pub const KEPT_RATE: f64 = 0.75;
 /// Pages read back at once.

@@ -73,7 +73,7 @@ async fn lose_another(rig: &mut Rig, fed: u32, round: u32) -> Result<(), Command
     let others: Vec<u32> = others.collect();
     let other = others[rig.choose(others.len())];
     rig.cluster.kill_node(other)?;
-    for shard in rig.control.shards().to_vec() {
+    for shard in rig.control.shards() {
         rig.probe(shard, &[other]).first().await?;
     }
     note_round(

@@ -3,9 +3,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `kill_leader` ... `lose_a_disk` | one drill each |
+//! | `kill_leader` ... `split_under_load` | one drill each |
 //! | `kill_crawl` | the one-process crawl, killed and resumed |
 //! | `rig` | what every drill works on: web, cluster, watcher |
+//! | `splitting`, `tiling` | splits through `admin.v1`, and what the map must be after each |
 //! | `plan` | how much of everything |
 //! | `probe` | from a fault to the next lease |
 //! | `sampler`, `pause` | the longest time without a request while work was ready |
@@ -37,6 +38,9 @@ mod report;
 mod rig;
 mod rolling_restart;
 mod sampler;
+mod split_under_load;
+mod splitting;
+mod tiling;
 
 pub use args::{Args, Common};
 pub use directory::WorkingDirectory;
@@ -46,6 +50,7 @@ pub use limits::EXIT_BROKEN;
 pub use plan::Plan;
 pub use report::NextLease;
 pub use rig::Rig;
+pub use splitting::Splitter;
 
 use crate::output::{self, CommandError};
 use crate::signals;
@@ -60,6 +65,8 @@ use std::time::Duration;
 /// What a drill measured beside what the web saw.
 #[derive(Debug, Default)]
 pub struct Measured {
+    /// Rounds made, where they may be fewer than asked for.
+    pub rounds: Option<u32>,
     /// From a fault to the next lease of its shard.
     pub next_lease: Vec<Duration>,
     /// Promises that broke and that the web cannot see.
@@ -94,6 +101,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         Name::KillBox(common) => drill(kill_box::KillBox, common),
         Name::RollingRestart(common) => drill(rolling_restart::RollingRestart, common),
         Name::LoseADisk(common) => drill(lose_a_disk::LoseADisk, common),
+        Name::SplitUnderLoad(common) => drill(split_under_load::SplitUnderLoad, common),
         Name::KillCrawl(args) => kill_crawl::run(args),
     }
 }
@@ -118,7 +126,7 @@ fn drill<D: Drill>(drill: D, common: &Common) -> Result<ExitCode, CommandError> 
     })?;
     let line = Line {
         drill: D::NAME,
-        rounds,
+        rounds: measured.rounds.unwrap_or(rounds),
         early_contacts: verdict.web.totals.early_contacts,
         lost_urls: verdict.lost.len() as u64,
         repeats: verdict.repeats,

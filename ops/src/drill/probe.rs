@@ -27,7 +27,15 @@ pub struct LeaseProbe {
 impl LeaseProbe {
     /// Starts asking these nodes at once, each by a task of its own, so that one that hangs holds up no other.
     pub fn start(nodes: impl IntoIterator<Item = NodeClient>, shard: u64) -> Self {
-        let started = Instant::now();
+        Self::since(Instant::now(), nodes, shard)
+    }
+
+    /// The same for something that broke a moment ago.
+    pub fn since(
+        started: Instant,
+        nodes: impl IntoIterator<Item = NodeClient>,
+        shard: u64,
+    ) -> Self {
         let (found, first) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         for node in nodes {

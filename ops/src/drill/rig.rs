@@ -53,7 +53,7 @@ impl Rig {
         let seeds = [web.seed_url.clone()];
         control.offer(CRAWL, &seeds).await?;
         cluster.start_fetchers().await?;
-        let sampler = Sampler::start(&addresses, control.shards().to_vec())?;
+        let sampler = Sampler::start(&addresses, control.router())?;
         output::note(format_args!(
             "{} nodes, {} shards, {} fetchers; a fake web of {} hosts and {} URLs, each host at most once in {} ms",
             plan.nodes,
@@ -117,24 +117,38 @@ impl Rig {
     /// A shard by chance that has something to lease soon, and the node that leads it: of one without work no lease could be
     /// waited for.
     pub async fn some_leader(&mut self) -> Result<(u64, u32), CommandError> {
+        let busy = self.busy_shards().await?;
+        let (shard, _) = busy[self.choose(busy.len())];
+        let leader = self.control.wait_leader(shard).await?;
+        Ok((shard, leader))
+    }
+
+    /// The shard with the most that waits.
+    pub async fn busiest_shard(&self) -> Result<u64, CommandError> {
+        let busy = self.busy_shards().await?;
+        let most = busy.iter().max_by_key(|(_, queued)| *queued);
+        Ok(most.map_or(0, |(shard, _)| *shard))
+    }
+
+    /// The shards that have something to lease soon, at least one, each with how much waits there.
+    async fn busy_shards(&self) -> Result<Vec<(u64, u64)>, CommandError> {
         let mut busy = Vec::new();
         for shard in self.control.shards() {
-            let all = self.control.all_statuses(*shard).await;
+            let all = self.control.all_statuses(shard).await;
             let newest = all.into_iter().max_by_key(|(_, s)| s.applied_index);
+            let left = newest.map(|(_, status)| left(&[status]));
             // One that does not answer just now may have work.
-            if newest.is_none_or(|(_, status)| left(&[status]).may_lease(LEASE_WITHIN)) {
-                busy.push(*shard);
+            if left.is_none_or(|left| left.may_lease(LEASE_WITHIN)) {
+                busy.push((shard, left.map_or(0, |left| left.queued)));
             }
         }
-        let chosen = self.choose(busy.len());
-        let Some(shard) = busy.get(chosen).copied() else {
+        if busy.is_empty() {
             return Err(CommandError::Message(format!(
                 "no shard has anything left to lease: {} hosts are too few for so many rounds",
                 self.plan.hosts
             )));
-        };
-        let leader = self.control.wait_leader(shard).await?;
-        Ok((shard, leader))
+        }
+        Ok(busy)
     }
 
     /// The clients of all nodes but these.
@@ -149,6 +163,11 @@ impl Rig {
     /// A probe of a shard at all nodes but these.
     pub fn probe(&self, shard: u64, but: &[u32]) -> LeaseProbe {
         LeaseProbe::start(self.others(but), shard)
+    }
+
+    /// The same for something that broke at that moment.
+    pub fn probe_since(&self, since: Instant, shard: u64, but: &[u32]) -> LeaseProbe {
+        LeaseProbe::since(since, self.others(but), shard)
     }
 
     /// Starts a node again and waits until it has what the others have.
@@ -170,6 +189,8 @@ impl Rig {
     pub async fn finish(mut self) -> Result<Verdict, CommandError> {
         self.cluster.start_nodes().await?;
         self.cluster.start_fetchers().await?;
+        // Shards that were made meanwhile are judged as well.
+        self.control.refresh_map().await?;
         self.wait_idle().await?;
         let listed = self.control.list_urls().await?;
         let shards = self.control.statuses().await?;
@@ -223,7 +244,7 @@ impl Rig {
     pub async fn stuck(&self, what: &str) -> CommandError {
         let mut text = what.to_owned();
         for shard in self.control.shards() {
-            let statuses = self.control.all_statuses(*shard).await;
+            let statuses = self.control.all_statuses(shard).await;
             let leads = statuses.iter().filter(|(_, status)| status.leader);
             let leads: Vec<u32> = leads.map(|(node, _)| *node).collect();
             let newest = statuses.into_iter().max_by_key(|(_, s)| s.applied_index);

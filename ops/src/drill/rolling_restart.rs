@@ -55,8 +55,8 @@ impl Drill for RollingRestart {
 /// A shard that the node leads, if any.
 async fn led_by(rig: &Rig, node: u32) -> Option<u64> {
     for shard in rig.control.shards() {
-        if rig.control.leader(*shard).await == Some(node) {
-            return Some(*shard);
+        if rig.control.leader(shard).await == Some(node) {
+            return Some(shard);
         }
     }
     None

@@ -2,9 +2,10 @@
 
 use super::limits::{SAMPLE_EVERY, SAMPLE_TIMEOUT, SAMPLES};
 use super::pause::Sample;
-use crate::cluster::{Addresses, NodeClient, all_statuses, clients};
+use crate::cluster::{Addresses, NodeClient, all_statuses, clients, shards};
 use crate::output::CommandError;
 use ::fakeweb::monotonic_ns;
+use client::Router;
 use futures::future::join_all;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,17 +18,17 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts sampling, over connections of its own.
-    pub fn start(addresses: &Addresses, shards: Vec<u64>) -> Result<Self, CommandError> {
+    /// Starts sampling the shards of this map, whichever they are by then, over connections of its own.
+    pub fn start(addresses: &Addresses, map: &Arc<Router>) -> Result<Self, CommandError> {
         let nodes = clients(addresses, SAMPLE_TIMEOUT)?;
         let samples = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&samples);
+        let (into, map) = (Arc::clone(&samples), Arc::clone(map));
         let task = tokio::spawn(async move {
             let mut every = tokio::time::interval(SAMPLE_EVERY);
             every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 every.tick().await;
-                let sample = look(&nodes, &shards).await;
+                let sample = look(&nodes, &shards(&map)).await;
                 let mut samples = into.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(sample) = sample
                     && samples.len() < SAMPLES

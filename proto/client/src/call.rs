@@ -4,7 +4,7 @@
 //! asked, so that a slow leader costs nothing and a paused one no more than one patience. While nobody leads, all calls of
 //! a router together ask once a turn (case L23), and after a while they fail at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,8 +75,8 @@ struct Call<'a, R, F> {
     /// A leader was named that did not help before.
     hinted: Option<Arc<Known>>,
     hops: usize,
-    /// Peers that do not have the shard.
-    strangers: usize,
+    /// Peers that do not have the shard, or not what is asked of it.
+    strangers: BTreeSet<String>,
     retry_after_ms: u64,
 }
 
@@ -119,7 +119,7 @@ impl Router {
             said: BTreeMap::new(),
             hinted: None,
             hops: 0,
-            strangers: 0,
+            strangers: BTreeSet::new(),
             retry_after_ms: 0,
         };
         Box::pin(call.run()).await
@@ -261,8 +261,8 @@ where
             CallError::WrongShard { map_version } => {
                 peer.health.answered();
                 self.no_help(peer, "does not have it");
-                self.strangers += 1;
-                self.stranger(map_version).await
+                let again = !self.strangers.insert(peer.name().to_owned());
+                self.stranger(map_version, again).await
             }
             CallError::Unavailable {
                 reason,
@@ -345,16 +345,21 @@ where
         })
     }
 
-    /// A peer does not have the shard: its map is newer than ours, or it is none of the shard's replicas.
-    async fn stranger(&mut self, map_version: u64) -> Next<R> {
-        if map_version > self.router.map_version()
-            && let Err(error) = self.router.refresh().await
+    /// A peer does not have the shard: its map is newer than ours, or it is none of the shard's replicas. Or it has it, and what
+    /// is asked went to a child: then nobody else has it either, and the caller asks the child.
+    async fn stranger(&mut self, map_version: u64, again: bool) -> Next<R> {
+        let before = self.router.table();
+        if map_version > before.version
+            && let Err(error) = self.router.catch_up().await
         {
             tracing::warn!(%error, "cannot refresh the shard map");
         }
+        let after = self.router.table();
         let peers = self.router.peers.all();
         let answering = peers.iter().filter(|peer| !peer.health.is_down()).count();
-        if self.router.table().entry(self.shard).is_none() || self.strangers >= answering {
+        let is_gone = after.entry(self.shard).is_none();
+        let is_split = after.is_part_of(self.shard, &before);
+        if is_gone || is_split || again || self.strangers.len() >= answering {
             let map_version = map_version.max(self.router.map_version());
             return Next::End(Err(CallError::WrongShard { map_version }));
         }

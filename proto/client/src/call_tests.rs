@@ -289,6 +289,35 @@ async fn a_process_that_lacks_the_shard_shows_the_way_to_a_newer_map() {
     assert_eq!(router.map_version(), 4);
 }
 
+/// A shard that was split answers as before, for what is left of it; its answers show the newer map.
+#[tokio::test]
+async fn a_lease_answer_shows_a_newer_map() {
+    let node = FakeNode::new(Role::Leads);
+    let (router, frontier) = over(vec![node.peer("a:1")], patient()).await;
+    *node.map.lock() = map(3, &[(1, 0, 4), (3, 5, 9), (2, 10, u64::MAX)]);
+    let request = pb::LeaseRequest {
+        shard: 1,
+        ..Default::default()
+    };
+    frontier.lease(request).await.unwrap();
+    router.newer_than(1).await;
+    assert_eq!((router.map_version(), router.owner(5)), (3, Some(3)));
+}
+
+/// What a split took from a shard nobody else has under its name: the caller is told at once, not after asking all.
+#[tokio::test]
+async fn a_shard_that_was_split_is_not_looked_for_elsewhere() {
+    let split = CallError::WrongShard { map_version: 3 };
+    let (a, b) = (FakeNode::new(Role::Lacks(3)), FakeNode::new(Role::Leads));
+    let (_, frontier) = over(vec![a.peer("a:1"), b.peer("b:2")], patient()).await;
+    for node in [&a, &b] {
+        *node.map.lock() = map(3, &[(1, 0, 4), (3, 5, 9), (2, 10, u64::MAX)]);
+        node.becomes(Role::Lacks(3));
+    }
+    assert_eq!(report(&frontier, 1).await.unwrap_err(), split);
+    assert_eq!(a.calls() + b.calls(), 1);
+}
+
 #[tokio::test]
 async fn any_replica_answers_a_local_read_and_is_no_leader_for_it() {
     let (a, b) = (follows_nobody(), follows_nobody());

@@ -3,9 +3,12 @@
 //! - [`Frontier`]: every call of `frontier.v1`; [`CallError`]: why a whole call failed, with its form on the wire.
 //! - [`GrpcFrontier`]: a frontier in another process.
 //! - [`Router`]: the shard map, leaders and hints; `offer` delivers items to their owners, `get_url` and `get_host` read.
-//!   It lives with processes that die, pause and change leaders: see `call.rs`.
+//!   It lives with processes that die, pause and change leaders: see `call.rs`; and with shards that are split: an answer
+//!   that shows a newer map makes it read that map.
 //! - [`RoutedFrontier`]: a [`Frontier`] that is the whole cluster.
+//! - [`Admin`]: `admin.v1`, for operators.
 
+mod admin;
 mod call;
 mod error;
 mod frontier;
@@ -28,6 +31,7 @@ mod traffic;
 mod window;
 mod wire_error;
 
+pub use admin::{Admin, AdminError};
 pub use error::CallError;
 pub use frontier::Frontier;
 pub use grpc::{AddressError, GrpcFrontier};

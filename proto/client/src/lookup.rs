@@ -1,7 +1,11 @@
 //! Reading by name: one URL, one host, wherever it lives.
 
+use std::sync::Arc;
+
 use crate::call::Kind;
-use crate::{CallError, Router};
+use crate::limits::OWNER_HOPS;
+use crate::{CallError, Frontier, Router};
+use futures::future::BoxFuture;
 use proto::frontier_v1 as pb;
 use urlkey::{Canonicalizer, HostName};
 
@@ -24,8 +28,11 @@ impl Router {
             partition,
             local: false,
         };
-        self.call(shard, Kind::LED, |frontier| {
-            let request = request.clone();
+        self.call_owner(shard, partition, Kind::LED, |frontier, shard| {
+            let request = pb::GetUrlRequest {
+                shard,
+                ..request.clone()
+            };
             Box::pin(async move { frontier.get_url(request).await })
         })
         .await
@@ -46,11 +53,38 @@ impl Router {
             partition,
             local: false,
         };
-        self.call(shard, Kind::LED, |frontier| {
-            let request = request.clone();
+        self.call_owner(shard, partition, Kind::LED, |frontier, shard| {
+            let request = pb::GetHostRequest {
+                shard,
+                ..request.clone()
+            };
             Box::pin(async move { frontier.get_host(request).await })
         })
         .await
+    }
+
+    /// Makes a call about one partition hash; again where another shard turns out to own it by now.
+    pub(crate) async fn call_owner<R: Send + 'static>(
+        &self,
+        mut shard: u64,
+        partition: u64,
+        kind: Kind,
+        send: impl Fn(Arc<dyn Frontier>, u64) -> BoxFuture<'static, Result<R, CallError>> + Send + Sync,
+    ) -> Result<R, CallError> {
+        let mut hops = 0;
+        loop {
+            let result = self
+                .call(shard, kind, |frontier| send(frontier, shard))
+                .await;
+            if !matches!(result, Err(CallError::WrongShard { .. })) || hops == OWNER_HOPS {
+                return result;
+            }
+            match self.moved_from(shard, partition).await {
+                Some(owner) => shard = owner,
+                None => return result,
+            }
+            hops += 1;
+        }
     }
 
     fn owner_or_error(&self, partition: u64) -> Result<u64, CallError> {

@@ -63,7 +63,7 @@ impl Router {
             if !retry.pause(0).await {
                 break;
             }
-            if let Err(error) = self.refresh().await {
+            if let Err(error) = self.catch_up().await {
                 tracing::warn!(%error, "cannot refresh the shard map");
             }
         }

@@ -33,6 +33,21 @@ macro_rules! routed {
     };
 }
 
+/// The same about one partition hash: where the shard says that it has it no more, its owner by a newer map is asked.
+macro_rules! routed_by_owner {
+    ($self:ident, $request:ident, $method:ident, $kind:expr) => {{
+        let (shard, partition) = ($request.shard, $request.partition);
+        $self
+            .0
+            .call_owner(shard, partition, $kind, |frontier, shard| {
+                let mut request = $request.clone();
+                request.shard = shard;
+                Box::pin(async move { frontier.$method(request).await })
+            })
+            .await
+    }};
+}
+
 const fn by_leader_unless(local: bool) -> Kind {
     if local { Kind::LOCAL } else { Kind::LED }
 }
@@ -51,7 +66,11 @@ impl Frontier for RoutedFrontier {
             wait_ms: request.wait_ms,
             ..Kind::LED
         };
-        routed!(self, request, lease, kind)
+        let response: Result<pb::LeaseResponse, _> = routed!(self, request, lease, kind);
+        if let Ok(response) = &response {
+            self.0.heard_of(response.map_version);
+        }
+        response
     }
 
     async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
@@ -66,7 +85,7 @@ impl Frontier for RoutedFrontier {
         &self,
         request: pb::RobotsBodyRequest,
     ) -> Result<pb::RobotsBodyResponse, CallError> {
-        routed!(self, request, robots_body, Kind::LOCAL)
+        routed_by_owner!(self, request, robots_body, Kind::LOCAL)
     }
 
     async fn set_policy(
@@ -82,7 +101,7 @@ impl Frontier for RoutedFrontier {
 
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
         let kind = by_leader_unless(request.local);
-        routed!(self, request, get_url, kind)
+        routed_by_owner!(self, request, get_url, kind)
     }
 
     async fn get_host(
@@ -90,7 +109,7 @@ impl Frontier for RoutedFrontier {
         request: pb::GetHostRequest,
     ) -> Result<pb::GetHostResponse, CallError> {
         let kind = by_leader_unless(request.local);
-        routed!(self, request, get_host, kind)
+        routed_by_owner!(self, request, get_host, kind)
     }
 
     async fn shard_status(

@@ -1,6 +1,7 @@
 //! The router: finds the owner of every item and the leader of every shard.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::limits::{
@@ -15,6 +16,7 @@ use crate::traffic::Traffic;
 use crate::{AddressError, CallError};
 use parking_lot::RwLock;
 use proto::frontier_v1 as pb;
+use tokio::sync::watch;
 use urlkey::{CANONICALIZER_VERSION, SuffixList};
 
 /// Options of a [`Router`].
@@ -106,6 +108,10 @@ pub struct Router {
     table: RwLock<Arc<ShardTable>>,
     states: ShardStates,
     refreshing: tokio::sync::Mutex<()>,
+    /// Version of the table; for those who follow it.
+    version: watch::Sender<u64>,
+    /// Somebody reads the map because an answer showed a newer one.
+    is_catching_up: AtomicBool,
 }
 
 impl Router {
@@ -148,6 +154,8 @@ impl Router {
             table: RwLock::default(),
             states: ShardStates::default(),
             refreshing: tokio::sync::Mutex::new(()),
+            version: watch::Sender::new(0),
+            is_catching_up: AtomicBool::new(false),
         }
     }
 
@@ -181,22 +189,58 @@ impl Router {
     ///
     /// As for [`Router::connect`]; the old map stays in use.
     pub async fn refresh(&self) -> Result<(), RouterError> {
+        self.read_again(0).await
+    }
+
+    /// The same when an answer showed that the map is behind: of the first process that has a newer one. Where nobody has, one
+    /// that is as new as ours is taken: other changes may be in it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Router::connect`]; the old map stays in use.
+    pub async fn catch_up(&self) -> Result<(), RouterError> {
+        self.read_again(1).await
+    }
+
+    /// Reads the map in the background if an answer shows that it is behind.
+    pub(crate) fn heard_of(self: &Arc<Self>, map_version: u64) {
+        if map_version <= self.map_version() || self.is_catching_up.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(error) = this.catch_up().await {
+                tracing::warn!(%error, "cannot refresh the shard map");
+            }
+            this.is_catching_up.store(false, Ordering::Release);
+        });
+    }
+
+    /// Reads the map of the first process whose is newer by at least `step`.
+    async fn read_again(&self, step: u64) -> Result<(), RouterError> {
         let before = Arc::clone(&self.table.read());
         let _one_at_a_time = self.refreshing.lock().await;
         if !Arc::ptr_eq(&before, &self.table.read()) {
             return Ok(());
         }
+        let wanted = before.version.saturating_add(step);
         let mut end = Err(RouterError::NoPeers);
+        let mut as_new = None;
         for peer in self.peers.by_health() {
             match self.read_map(&peer).await {
-                Ok(response) if response.version >= before.version => return self.take(response),
-                // Behind what another one said before: perhaps the next one is not.
-                Ok(_) => end = Ok(()),
+                Ok(response) if response.version >= wanted => return self.take(response),
+                // Not what is wanted, or behind what another one said before: perhaps the next one is not.
+                Ok(response) => {
+                    if response.version == before.version {
+                        as_new = Some(response);
+                    }
+                    end = Ok(());
+                }
                 Err(error) if end.is_err() => end = Err(RouterError::Unreachable(error)),
                 Err(_) => {}
             }
         }
-        end
+        as_new.map_or(end, |response| self.take(response))
     }
 
     async fn read_map(&self, peer: &Known) -> Result<pb::ShardMapResponse, CallError> {
@@ -237,6 +281,11 @@ impl Router {
                 return Ok(());
             }
             *current = Arc::clone(&table);
+            self.version.send_if_modified(|version| {
+                let is_new = *version != table.version;
+                *version = table.version;
+                is_new
+            });
         }
         self.states.keep(|shard| table.entry(shard).is_some());
         for entry in table.entries() {
@@ -267,6 +316,24 @@ impl Router {
     /// Version of the map in use.
     pub fn map_version(&self) -> u64 {
         self.table().version
+    }
+
+    /// Returns when a map that is newer than `version` is in use.
+    pub async fn newer_than(&self, version: u64) {
+        let mut versions = self.version.subscribe();
+        // The sender is this router's own.
+        let _ = versions.wait_for(|now| *now > version).await;
+    }
+
+    /// The shard that owns a partition hash by a newer map, after `shard` has said that it does not; none if that map is not to
+    /// be had yet.
+    pub(crate) async fn moved_from(&self, shard: u64, partition: u64) -> Option<u64> {
+        if self.owner(partition) == Some(shard)
+            && let Err(error) = self.catch_up().await
+        {
+            tracing::warn!(%error, "cannot refresh the shard map");
+        }
+        self.owner(partition).filter(|owner| *owner != shard)
     }
 
     /// The shard that owns a partition hash, by the map in use.

@@ -172,3 +172,48 @@ async fn lookups_go_to_the_owner_of_the_site() {
         Err(CallError::Invalid { .. })
     ));
 }
+
+fn answers() -> Arc<Scripted> {
+    Arc::new(Scripted::new(&[(1, 0, u64::MAX)], |r| {
+        Ok(all(r, Code::New))
+    }))
+}
+
+#[tokio::test]
+async fn a_map_that_is_behind_is_read_of_whoever_has_a_newer_one() {
+    let (lagging, ahead) = (answers(), answers());
+    let peers = vec![Peer::local(lagging.clone()), Peer::local(ahead.clone())];
+    let router = Router::connect(peers, options()).await.unwrap();
+    *ahead.map.lock() = map(3, &[(1, 0, 9), (2, 10, u64::MAX)]);
+    router.refresh().await.unwrap();
+    assert_eq!(router.map_version(), 1, "the first one answered");
+    let (caught_up, ()) = tokio::join!(router.catch_up(), router.newer_than(1));
+    caught_up.unwrap();
+    assert_eq!((router.map_version(), router.owner(10)), (3, Some(2)));
+    // Nobody has a newer one, and one that is as new may hold other changes.
+    *ahead.map.lock() = map(3, &[(1, 0, u64::MAX)]);
+    router.catch_up().await.unwrap();
+    assert_eq!((router.map_version(), router.owner(10)), (3, Some(1)));
+}
+
+#[tokio::test]
+async fn a_look_up_follows_a_split() {
+    let half = u64::MAX / 2;
+    let frontier = answers();
+    let router = Router::connect(vec![Peer::local(frontier.clone())], options())
+        .await
+        .unwrap();
+    *frontier.map.lock() = map(3, &[(1, 0, half), (2, half + 1, u64::MAX)]);
+    *frontier.split_at.lock() = Some(half + 1);
+    let mut hosts = (0..99).map(|i| format!("www.site{i}.example"));
+    let upper = hosts.find(|host| router.partition_of_host(host) > half);
+    let upper = upper.unwrap();
+    assert_eq!(router.owner(u64::MAX), Some(1), "not heard of yet");
+    let found = router.get_host(&upper).await.unwrap();
+    assert_eq!((found.applied_index, router.map_version()), (2, 3));
+    let found = router
+        .get_url(1, &format!("http://{upper}/"))
+        .await
+        .unwrap();
+    assert_eq!(found.applied_index, 2);
+}

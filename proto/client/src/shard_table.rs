@@ -61,6 +61,15 @@ impl ShardTable {
         self.by_first.values().find(|entry| entry.shard == shard)
     }
 
+    /// Whether a shard has less of its range here than before.
+    pub(crate) fn is_part_of(&self, shard: u64, before: &Self) -> bool {
+        let range = |table: &Self| table.entry(shard).map(|entry| (entry.first, entry.last));
+        let (Some(now), Some(then)) = (range(self), range(before)) else {
+            return false;
+        };
+        now != then && then.0 <= now.0 && now.1 <= then.1
+    }
+
     pub(crate) fn entries(&self) -> impl Iterator<Item = &pb::ShardEntry> {
         self.by_first.values()
     }
@@ -98,6 +107,15 @@ mod tests {
             (None, Some(2), Some(2))
         );
         assert_eq!(table.entry(2).map(|entry| entry.first), Some(100));
+    }
+
+    #[test]
+    fn a_shard_that_was_split_has_a_part_of_its_range() {
+        let before = ShardTable::new(map(&[(1, 0, 99), (2, 100, u64::MAX)])).unwrap();
+        let after = map(&[(1, 0, 49), (3, 50, 99), (2, 100, u64::MAX)]);
+        let after = ShardTable::new(after).unwrap();
+        assert!(after.is_part_of(1, &before) && !before.is_part_of(1, &after));
+        assert!(!after.is_part_of(2, &before) && !after.is_part_of(3, &before));
     }
 
     #[test]

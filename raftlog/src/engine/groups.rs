@@ -10,13 +10,14 @@ use tokio::sync::mpsc;
 use super::{Engine, Shared};
 use crate::errors::{GroupError, StopReason};
 use crate::group::{
-    AppliedState, Group, GroupConfig, GroupSlot, open_instance, serve_reads, supervise,
+    AppliedState, Group, GroupConfig, GroupSlot, founding_log_id, open_instance, serve_reads,
+    supervise,
 };
 use crate::ids::GroupId;
 use crate::limits::{MAX_MEMBERS, MAX_WAITING_READS};
 use crate::log::{LogField, LogOp, field_key};
 use crate::machine::MachineFactory;
-use crate::raft_types::{LogId, Membership, StoredMembership, log_id};
+use crate::raft_types::Membership;
 use crate::rows::RowBatch;
 use crate::state::write_rows;
 use crate::wire::{DescriptorMsg, LogIdMsg, VoteMsg, decode};
@@ -66,12 +67,6 @@ impl Shared {
     }
 }
 
-/// The log id of the first membership. The same on all founders, and the log begins behind it: what came before, the
-/// first rows, is in no log, so a replica that joins can only begin with a snapshot.
-fn founding_log_id() -> LogId {
-    log_id(0, 0)
-}
-
 impl Engine {
     /// Founds a group, as each of its first members does. Repeating it changes nothing; other members are refused. A
     /// crash on the way leaves nothing or everything: rows first, flushed, then the log's fields, the descriptor last.
@@ -100,16 +95,22 @@ impl Engine {
         }
         let storage = |reason: String| GroupError::Storage { group_id, reason };
         let membership = Membership::new_with_defaults(vec![members], []);
-        let founded = AppliedState {
-            log_id: Some(founding_log_id()),
-            membership: StoredMembership::new(Some(founding_log_id()), membership),
-        };
+        let founded = AppliedState::founded(membership);
         let shared = Arc::clone(&self.shared);
         let work = move || shared.write_initial(group_id, &initial_rows, &founded);
         let written = self.shared.apply_lanes.run(group_id, work).await;
         written
             .map_err(|error| storage(error.to_string()))?
             .map_err(storage)?;
+        self.write_founding(group_id, &descriptor).await
+    }
+
+    /// Writes the log's fields of a group that is founded here, the descriptor last: with it the group exists.
+    pub(super) async fn write_founding(
+        &self,
+        group_id: GroupId,
+        descriptor: &DescriptorMsg,
+    ) -> Result<(), GroupError> {
         let purged = LogIdMsg::from(&founding_log_id()).encode_to_vec();
         // Nobody's: neither this node nor another is a candidate of term 0.
         let vote = VoteMsg::default().encode_to_vec();

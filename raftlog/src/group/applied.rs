@@ -5,7 +5,7 @@ use rocksdb::WriteBatch;
 
 use crate::errors::StateError;
 use crate::ids::GroupId;
-use crate::raft_types::{LogId, SnapshotMeta, StoredMembership};
+use crate::raft_types::{LogId, Membership, SnapshotMeta, StoredMembership, log_id};
 use crate::state::{MetaField, StateView, meta_key};
 use crate::wire::{LogIdMsg, StoredMembershipMsg, decode};
 
@@ -16,7 +16,22 @@ pub(crate) struct AppliedState {
     pub(crate) membership: StoredMembership,
 }
 
+/// The log id of the first membership. The same on all founders, and the log begins behind it: what came before, the
+/// first rows, is in no log, so a replica that joins can only begin with a snapshot.
+pub(crate) fn founding_log_id() -> LogId {
+    log_id(0, 0)
+}
+
 impl AppliedState {
+    /// What a founder of a group with these members starts with.
+    pub(crate) fn founded(members: Membership) -> Self {
+        let log_id = Some(founding_log_id());
+        Self {
+            log_id,
+            membership: StoredMembership::new(log_id, members),
+        }
+    }
+
     /// Index of the applied entry, 0 for none.
     pub(crate) fn index(&self) -> u64 {
         crate::raft_types::index_of(&self.log_id)

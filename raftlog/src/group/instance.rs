@@ -16,11 +16,11 @@ use crate::errors::{StateError, StopReason};
 use crate::fault::{DiskStep, Rule};
 use crate::health::classify;
 use crate::ids::GroupId;
-use crate::machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
+use crate::machine::{Applied, Committed, Founded, MachineError, MachineFactory, StateMachine};
 use crate::metrics::add;
-use crate::raft_types::{Entry, StoredMembership};
+use crate::raft_types::{Entry, Membership, StoredMembership};
 use crate::rows::KeyRange;
-use crate::state::{StateView, write_rows};
+use crate::state::{StateView, user_bounds, write_rows};
 
 /// Why entries could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +129,8 @@ impl Instance {
     }
 
     fn try_apply(&self, entries: &[Entry]) -> Result<Vec<Bytes>, ApplyError> {
-        let mut next = self.applied.lock().clone();
+        let before = self.applied.lock().clone();
+        let mut next = before.clone();
         let committed: Vec<_> = entries.iter().filter_map(committed_entry).collect();
         for entry in entries {
             let asked = entry.log_id.index;
@@ -158,7 +159,8 @@ impl Instance {
             .iter()
             .map(|entry| payload_bytes(entry) as u64)
             .sum();
-        self.write(&applied, &next)?;
+        let children = self.children(&applied.founded, entries, &before)?;
+        self.write(&applied, &next, &children)?;
         if let Some(machine) = machine.as_mut().filter(|_| !committed.is_empty()) {
             machine.committed();
         }
@@ -169,9 +171,58 @@ impl Instance {
         Ok(spread(entries, applied.replies))
     }
 
-    fn write(&self, applied: &Applied, next: &AppliedState) -> Result<(), StateError> {
+    /// The members of each group that the entries found: the members of this one at that entry.
+    fn children<'a>(
+        &self,
+        founded: &'a [Founded],
+        entries: &[Entry],
+        before: &AppliedState,
+    ) -> Result<Vec<(&'a Founded, Membership)>, MachineError> {
+        let mut children = Vec::with_capacity(founded.len());
+        for child in founded {
+            // Its rows would be overwritten with what they were when it was founded.
+            if child.group_id == self.group_id || self.shared.flusher.is_open(child.group_id) {
+                let id = child.group_id;
+                return Err(MachineError::new(format!("group {id} exists already")));
+            }
+            let until = entries
+                .iter()
+                .take_while(|entry| entry.log_id.index <= child.index);
+            let newest = until.filter_map(|entry| match &entry.payload {
+                EntryPayload::Membership(membership) => Some(membership.clone()),
+                EntryPayload::Blank | EntryPayload::Normal(_) => None,
+            });
+            let members = newest.last();
+            let members = members.unwrap_or_else(|| before.membership.membership().clone());
+            children.push((child, members));
+        }
+        Ok(children)
+    }
+
+    /// How far a founded group is, beside its rows; its rows go where this replica is none of its members.
+    fn write_child(&self, child: &Founded, members: &Membership, batch: &mut WriteBatch) {
+        let me = self.shared.options.node_id;
+        if members.nodes().any(|(node_id, _)| *node_id == me) {
+            AppliedState::founded(members.clone()).write(child.group_id, batch);
+            return;
+        }
+        for range in child.ranges.iter().filter(|range| !range.is_empty()) {
+            let (start, end) = user_bounds(range);
+            batch.delete_range(start, end);
+        }
+    }
+
+    fn write(
+        &self,
+        applied: &Applied,
+        next: &AppliedState,
+        children: &[(&Founded, Membership)],
+    ) -> Result<(), StateError> {
         let mut batch = WriteBatch::default();
         write_rows(&mut batch, &applied.rows);
+        for (child, members) in children {
+            self.write_child(child, members, &mut batch);
+        }
         next.write(self.group_id, &mut batch);
         let db = self.shared.state_cell.get_at(self.generation)?;
         let mut options = WriteOptions::default();

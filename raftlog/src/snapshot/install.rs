@@ -61,8 +61,10 @@ async fn stage_export(
 }
 
 fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
-    refuse_foreign_rows(instance, &staged.ranges)?;
+    refuse_older_rows(instance, staged)?;
+    // As they are stored: what a group founded since then took away is not theirs to delete.
     let own = instance.ranges();
+    refuse_foreign_rows(instance, own.iter().chain(&staged.ranges))?;
     let next = AppliedState {
         log_id: staged.meta.last_log_id,
         membership: staged.meta.last_membership.clone(),
@@ -104,13 +106,27 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
     })
 }
 
-/// Rows that another group of this node owns are not replaced.
-fn refuse_foreign_rows(instance: &Instance, ranges: &[KeyRange]) -> io::Result<()> {
+/// Rows never go back: what lies beyond may have founded groups that live beside this one.
+fn refuse_older_rows(instance: &Instance, staged: &Staged) -> io::Result<()> {
+    let applied = instance.applied.lock().log_id;
+    if staged.meta.last_log_id < applied {
+        return Err(io::Error::other(
+            "the staged snapshot is older than the rows",
+        ));
+    }
+    Ok(())
+}
+
+/// Rows that another group of this node owns are neither replaced nor deleted.
+fn refuse_foreign_rows<'a>(
+    instance: &Instance,
+    ranges: impl Iterator<Item = &'a KeyRange> + Clone,
+) -> io::Result<()> {
     for other in instance.shared.flusher.others(instance.group_id) {
         let owned = other.ranges();
         if owned
             .iter()
-            .any(|owned| ranges.iter().any(|range| overlap(owned, range)))
+            .any(|owned| ranges.clone().any(|range| overlap(owned, range)))
         {
             return Err(io::Error::other(format!(
                 "group {} owns rows of the snapshot",

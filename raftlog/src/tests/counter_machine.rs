@@ -67,7 +67,11 @@ impl StateMachine for CounterMachine {
         overlay
             .into_iter()
             .for_each(|(key, value)| rows.put(key, value));
-        Ok(Applied { rows, replies })
+        Ok(Applied {
+            rows,
+            replies,
+            founded: Vec::new(),
+        })
     }
 
     fn committed(&mut self) {

@@ -8,8 +8,9 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `directories`, `early_callers`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `unheard` | tests |
+//! | `ctl`, `directories`, `early_callers`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
 
+mod ctl;
 mod directories;
 mod early_callers;
 mod fetching;
@@ -22,6 +23,7 @@ mod process;
 mod quorum_lost;
 mod refusals;
 mod resources;
+mod split_parent_killed;
 mod talk;
 mod unheard;
 

@@ -4,25 +4,40 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use machine::invariants::{View, check_state};
-use machine::{Row, Rows, RowsError, ShardId};
+use machine::{Machine, Row, Rows, RowsError, ShardId};
 use raftlog::{GroupState, GroupStatus, KeyRange, StateDb, StopReason};
-
-use frontier_node::ShardRange;
 
 use super::cluster::Cluster;
 use super::plan::NODES;
+
+/// All rows of a node.
+struct NodeRows<'a>(&'a StateDb);
+
+impl Rows for NodeRows<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
+        let row = self.0.get(key);
+        row.map_err(|error| RowsError(error.to_string()))
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<Row>, RowsError> {
+        let rows = self.0.scan(&KeyRange::new(from, to), limit);
+        rows.map_err(|error| RowsError(error.to_string()))
+    }
+}
 
 /// The rows of one shard of a node at one moment, as the machine's invariants read them: as if there were no others.
 struct ShardRows(Vec<Row>);
 
 impl ShardRows {
-    fn read(db: &StateDb, range: &ShardRange) -> Result<Self, RowsError> {
-        let mut ranges = machine::key_ranges(ShardId(range.shard), range.first, range.last);
-        ranges.sort();
+    /// Of the range that the shard's own row says it has: a split makes it smaller, and a child may live beside it.
+    fn read(db: &StateDb, shard: ShardId) -> Result<Self, String> {
+        let node = NodeRows(db);
+        let range = Machine::stored_range(&node, shard).map_err(|error| error.to_string())?;
+        let (first, last) = range.ok_or("it has no range")?;
         let mut rows = Vec::new();
-        for (first, end) in ranges {
-            let found = db.scan(&KeyRange::new(first, end), usize::MAX);
-            rows.extend(found.map_err(|error| RowsError(error.to_string()))?);
+        for (from, to) in machine::key_ranges(shard, first, last) {
+            let found = node.scan(&from, &to, usize::MAX);
+            rows.extend(found.map_err(|error| error.to_string())?);
         }
         Ok(Self(rows))
     }
@@ -80,8 +95,7 @@ impl Replicas {
                 continue;
             };
             let engine = open.engine();
-            for range in frontier_node::equal_ranges(cluster.world.plan.shards) {
-                let shard = ShardId(range.shard);
+            for shard in open.shards().into_iter().map(ShardId) {
                 let Some(group) = engine.group(shard.0) else {
                     continue;
                 };
@@ -99,7 +113,7 @@ impl Replicas {
                     continue;
                 }
                 self.checks += 1;
-                if let Err(what) = self.check_one(shard, index, &engine.state(), &range) {
+                if let Err(what) = self.check_one(shard, index, &engine.state()) {
                     let shard = shard.0;
                     cluster
                         .trace
@@ -122,14 +136,8 @@ impl Replicas {
         }
     }
 
-    fn check_one(
-        &mut self,
-        shard: ShardId,
-        index: u64,
-        db: &StateDb,
-        range: &ShardRange,
-    ) -> Result<(), String> {
-        let rows = ShardRows::read(db, range).map_err(|error| error.to_string())?;
+    fn check_one(&mut self, shard: ShardId, index: u64, db: &StateDb) -> Result<(), String> {
+        let rows = ShardRows::read(db, shard)?;
         let view = View::read(&rows, shard).map_err(|error| error.to_string())?;
         check_state(&view).map_err(|violation| violation.to_string())?;
         let hash = rows.hash();

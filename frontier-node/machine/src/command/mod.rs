@@ -7,3 +7,4 @@ pub mod release;
 pub mod remove;
 pub mod report;
 pub mod set_policy;
+pub mod split;

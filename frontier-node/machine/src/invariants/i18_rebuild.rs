@@ -49,6 +49,11 @@ pub fn check(machine: &Machine, rows: &dyn Rows) -> Result<(), Violation> {
             format!("{:?}", rebuilt.sessions),
         ),
         (
+            "outbox",
+            format!("{:?}", machine.outbox),
+            format!("{:?}", rebuilt.outbox),
+        ),
+        (
             "order",
             without_empty(format!("{:?}", machine.index)),
             without_empty(format!("{:?}", rebuilt.index)),

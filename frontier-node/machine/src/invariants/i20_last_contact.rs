@@ -19,7 +19,13 @@ pub(super) fn check(before: &View, after: &View) -> Result<(), Violation> {
         .max()
         .unwrap_or(0)
         .max(limits::HOST_KEPT_MS);
-    for (key, old) in &before.hosts {
+    // What a split hands over is looked at with the child's rows.
+    let range = after.meta.first..=after.meta.last;
+    for (key, old) in before
+        .hosts
+        .iter()
+        .filter(|(key, _)| range.contains(&key.0))
+    {
         let contact = old.last_contact_ms.map_or(0, |contact| {
             contact.saturating_add(old.delay_ms.max(least_ms))
         });

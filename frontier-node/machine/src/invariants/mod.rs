@@ -51,7 +51,7 @@ pub struct StepInvariant {
     pub number: &'static str,
     /// The promise in a few words.
     pub name: &'static str,
-    /// Judges the rows before and after.
+    /// Judges the rows before and after. Of an entry that splits the shard, also the parent's before and the child's after.
     pub check: fn(&View, &View) -> Result<(), Violation>,
 }
 

@@ -24,6 +24,7 @@ const SCAN_ROWS: usize = 4_096;
 /// All rows of one shard at one applied index, decoded.
 #[derive(Debug)]
 pub struct View {
+    pub(crate) shard: ShardId,
     pub(crate) meta: meta::MetaRow,
     pub(crate) crawls: BTreeMap<u32, crawl::CrawlRow>,
     pub(crate) hosts: BTreeMap<HostKey, host::HostRow>,
@@ -62,13 +63,29 @@ pub(crate) struct Visit {
 }
 
 impl View {
-    /// Reads and decodes every row of the shard.
+    /// Reads and decodes every row of the shard, and rows of every partition, for the store should hold no other shard.
     pub fn read(rows: &dyn Rows, shard: ShardId) -> Result<Self, MachineError> {
+        Self::read_range(rows, shard, |_| (0, u64::MAX))
+    }
+
+    /// Reads and decodes the rows of the shard in a store that holds others beside it. Whether rows lie outside
+    /// of every shard's range (I16) is not to be seen here.
+    pub fn read_own(rows: &dyn Rows, shard: ShardId) -> Result<Self, MachineError> {
+        Self::read_range(rows, shard, |meta| (meta.first, meta.last))
+    }
+
+    fn read_range(
+        rows: &dyn Rows,
+        shard: ShardId,
+        range: fn(&meta::MetaRow) -> (u64, u64),
+    ) -> Result<Self, MachineError> {
         let meta = match rows.get(&meta::key(shard))? {
             Some(value) => keys::decode(meta::SPACE, &value)?,
             None => return Err(MachineError::corrupt(meta::SPACE, "no row")),
         };
+        let (first, last) = range(&meta);
         let mut view = Self {
+            shard,
             meta,
             crawls: BTreeMap::new(),
             hosts: BTreeMap::new(),
@@ -84,7 +101,7 @@ impl View {
             references: BTreeSet::new(),
             outbox: BTreeMap::new(),
         };
-        for (from, to) in keys::key_ranges(shard, 0, u64::MAX) {
+        for (from, to) in keys::key_ranges(shard, first, last) {
             let mut start = from;
             loop {
                 let found = rows.scan(&start, &to, SCAN_ROWS)?;
@@ -102,6 +119,11 @@ impl View {
     /// Shard time.
     pub fn now_ms(&self) -> u64 {
         self.meta.now_ms
+    }
+
+    /// Whether a split lies between the two: a shard's range became smaller, or the later one is a child.
+    pub(crate) fn is_split_by(&self, after: &Self) -> bool {
+        self.shard != after.shard || self.meta.last != after.meta.last
     }
 
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<(), MachineError> {

@@ -1,6 +1,6 @@
 //! `crawl`: `C | shard (8) | crawl (4)`: a crawl's policy.
 //!
-//! Written by `set_policy` and `remove`; never deleted, for ids are not reused and late links must be refused.
+//! Written by `set_policy` and `remove`, and for a child by `split` (copies of the parent's); never deleted, for ids are not reused and late links must be refused.
 
 use crate::{command::set_policy::CrawlPolicy, shard_id::ShardId};
 

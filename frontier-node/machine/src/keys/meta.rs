@@ -1,6 +1,6 @@
 //! `meta`: `M | shard (8)`: range, shard time, token counter, totals.
 //!
-//! Written at the end of every entry; deleted with the shard.
+//! Written at the end of every entry, and for a child by the `split` that seeds it; deleted with the shard.
 
 use crate::shard_id::ShardId;
 
@@ -53,4 +53,29 @@ pub(crate) struct MetaRow {
     /// In the order of `Counter`.
     #[prost(uint64, repeated, tag = "17")]
     pub counters: Vec<u64>,
+    /// Rises with each change of the shard's shape.
+    #[prost(uint64, tag = "18")]
+    pub epoch: u64,
+    /// Splits of this shard, the last ones, in order.
+    #[prost(message, repeated, tag = "19")]
+    pub splits: Vec<SplitRow>,
+    /// The shard it was split from.
+    #[prost(fixed64, optional, tag = "20")]
+    pub split_from: Option<u64>,
+}
+
+/// A split that was done, so that a repeat is answered as before.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(crate) struct SplitRow {
+    #[prost(fixed64, tag = "1")]
+    pub child: u64,
+    /// First partition hash of the child.
+    #[prost(fixed64, tag = "2")]
+    pub at: u64,
+    /// Last partition hash of the child.
+    #[prost(fixed64, tag = "3")]
+    pub last: u64,
+    /// That the command carried.
+    #[prost(uint64, tag = "4")]
+    pub epoch: u64,
 }

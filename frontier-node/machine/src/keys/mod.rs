@@ -1,6 +1,9 @@
 //! The row spaces, one a file. A key is a pinned tag byte, then (for all but the per-shard spaces) the partition hash,
 //! big-endian, so that a shard is one contiguous range of each space and a split moves no data.
 //!
+//! The spaces keyed by the shard's number instead are `meta`, `crawl` and `session`, and nothing else is keyed by it: of
+//! these a split writes the child's own (`command/split`). Whoever adds another decides there what a child gets of it.
+//!
 //! Sites have no space of their own: hosts and queued URLs of a site are sums over its host rows, which are all in memory,
 //! so that a row per site would only cost a write for each new URL.
 
@@ -54,7 +57,17 @@ pub const TAGS: [u8; 14] = [
     schedule::TAG,
 ];
 
-/// All key ranges (`from <= key < to`) of a shard that holds the partition hashes `first..=last`.
+/// All key ranges (`from <= key < to`) of a shard that holds the partition hashes `first..=last`: of each partitioned space that
+/// part, and of the three spaces keyed by the shard's number (`meta`, `crawl`, `session`) the shard's own rows.
+///
+/// Shards with disjoint ranges have disjoint key ranges, so a snapshot of one never holds or covers a row of another. A snapshot
+/// taken after a split covers the parent's smaller range and none of the child's rows, not even its `meta`. A replica that
+/// lagged and installs it deletes what *its* rows of the shard covered before, that is the key ranges of the range
+/// in its own `meta` ([`crate::Machine::stored_range`]):
+///
+/// - it had not applied the split: also what is the child's now, which is then free for the child's own snapshot. No live child
+///   can be beside it, for a group is created only over free range;
+/// - it had applied the split: the smaller range, and a live child beside it keeps every row.
 pub fn key_ranges(shard: ShardId, first: u64, last: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut ranges: Vec<_> = PARTITIONED
         .iter()

@@ -1,6 +1,7 @@
 //! `outbox`: `O | reporting host's partition (8) | sequence (8)`: an item whose owner could not be reached.
 //!
-//! Written by `report`; deleted by `deliver`. Keyed by the reporting host's partition, so that a split shares it out.
+//! Written by `report`; deleted by `deliver`. Keyed by the reporting host's partition, so that a split shares it out. A child goes
+//! on with its parent's sequence, so that no key comes twice.
 
 pub(crate) const TAG: u8 = b'O';
 pub(crate) const SPACE: &str = "outbox";

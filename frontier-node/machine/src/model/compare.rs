@@ -21,7 +21,10 @@ impl Model {
         let count = |place: fn(&Where) -> bool| {
             self.urls.iter().filter(|url| place(&url.place)).count() as u64
         };
+        let beyond = |count: u64, beyond: i64| count.wrapping_add_signed(beyond);
         for (name, row, own) in [
+            ("first", meta.first, self.range.0),
+            ("last", meta.last, self.range.1),
             ("token", meta.token, self.token),
             ("accepted", meta.accepted, self.accepted),
             (
@@ -42,17 +45,26 @@ impl Model {
             (
                 "done",
                 meta.done,
-                count(|place| matches!(place, Where::Done)),
+                beyond(
+                    count(|place| matches!(place, Where::Done)),
+                    self.beyond.done,
+                ),
             ),
             (
                 "removed",
                 meta.removed,
-                count(|place| matches!(place, Where::Removed)) + self.forgotten,
+                beyond(
+                    count(|place| matches!(place, Where::Removed)) + self.forgotten,
+                    self.beyond.removed,
+                ),
             ),
             (
                 "refused",
                 meta.refused,
-                count(|place| matches!(place, Where::Refused)),
+                beyond(
+                    count(|place| matches!(place, Where::Refused)),
+                    self.beyond.refused,
+                ),
             ),
             ("outbox in", meta.outbox_in, self.outbox_in),
             (

@@ -8,8 +8,9 @@ use crate::{
 };
 
 impl Model {
-    /// Takes an entry over, or says what the machine did wrong.
-    pub fn judge(&mut self, entry: &Entry, reply: &Reply, after: &View) -> Judged {
+    /// Takes an entry over, or says what the machine did wrong. `whole` are the rows after it, those of a child it split off
+    /// included. What is left is compared with the rows then.
+    pub fn judge(&mut self, entry: &Entry, reply: &Reply, whole: &View) -> Judged {
         self.now_ms = self.now_ms.max(entry.now_ms);
         self.wall_ms = entry.wall_unix_ms;
         must(reply.now_ms == self.now_ms, || {
@@ -22,11 +23,11 @@ impl Model {
             reply.replies.len() == entry.commands.len() && entry.commands.len() <= 1,
             || "one reply a command".into(),
         )?;
-        self.due(after)?;
+        self.due(whole)?;
         if let (Some(command), Some(reply)) = (entry.commands.first(), reply.replies.first()) {
-            self.judge_command(&command.body, reply, after)?;
+            self.judge_command(&command.body, reply, whole)?;
         }
-        self.compare(after)
+        Ok(())
     }
 
     fn judge_command(&mut self, body: &Option<Body>, reply: &CommandReply, after: &View) -> Judged {
@@ -51,6 +52,9 @@ impl Model {
             }
             (Some(Body::Deliver(batch)), CommandReply::Deliver(count)) => {
                 self.judge_deliver(&batch.keys, *count, after)
+            }
+            (Some(Body::Split(split)), CommandReply::Split(reply)) => {
+                self.judge_split(split, reply)
             }
             (None, CommandReply::Unknown) => Ok(()),
             (body, reply) => Err(format!("{body:?} was answered {reply:?}")),
@@ -79,6 +83,11 @@ impl Model {
                         },
                     );
                 }
+            }
+            Some(Policy::Host(policy)) if !self.holds(policy.partition) => {
+                must(reply.refused == "wrong_shard", || {
+                    format!("{policy:?} was answered {reply:?}")
+                })?;
             }
             Some(Policy::Host(policy)) => {
                 must(accepted, || format!("{policy:?} was answered {reply:?}"))?;

@@ -3,7 +3,6 @@
 use super::{
     clock,
     state::{Good, Host, Judged, Model, Phase, Url, WaitingErrand, Where, must},
-    world,
 };
 use crate::{
     authority::Authority,
@@ -41,10 +40,6 @@ impl Model {
         Ok(())
     }
 
-    fn holds(partition: u64) -> bool {
-        (world::RANGE.0..=world::RANGE.1).contains(&partition)
-    }
-
     fn judge_link(&mut self, link: &Link, result: &DiscoverResult) -> Judged {
         let wrong = |allowed: &str| {
             format!(
@@ -52,7 +47,7 @@ impl Model {
                 link.url, link.crawl
             )
         };
-        if !Self::holds(link.partition) {
+        if !self.holds(link.partition) {
             return must(*result == DiscoverResult::WrongShard, || {
                 wrong("wrong shard")
             });
@@ -153,7 +148,7 @@ impl Model {
         let wrong = |allowed: &str| {
             format!("errand {errand:?} was answered {result:?}, expected {allowed}")
         };
-        if !Self::holds(errand.partition) {
+        if !self.holds(errand.partition) {
             return must(*result == DiscoverResult::WrongShard, || {
                 wrong("wrong shard")
             });
@@ -225,7 +220,7 @@ impl Model {
                 found.origin
             )
         };
-        if !Self::holds(found.origin_partition) {
+        if !self.holds(found.origin_partition) {
             return must(*result == DiscoverResult::WrongShard, || {
                 wrong("wrong shard")
             });

@@ -50,8 +50,7 @@ impl Model {
     }
 
     fn may_refuse(&self, slice: &Remove) -> bool {
-        let outside =
-            |partition: u64| !(super::world::RANGE.0..=super::world::RANGE.1).contains(&partition);
+        let outside = |partition: u64| !self.holds(partition);
         !self.crawls.contains_key(&slice.crawl)
             || match &slice.target {
                 None => true,
@@ -66,6 +65,28 @@ impl Model {
                 }
                 Some(Target::Crawl(_)) => false,
             }
+    }
+
+    /// A URL that ended before the shard was split off is counted when it is removed.
+    fn take_over(&mut self, place: Where) {
+        let count = |place: fn(&Where) -> bool| {
+            self.urls.iter().filter(|url| place(&url.place)).count() as i64
+        };
+        let (beyond, counted) = match place {
+            Where::Done => (
+                &mut self.beyond.done,
+                count(|place| matches!(place, Where::Done)),
+            ),
+            Where::Refused => (
+                &mut self.beyond.refused,
+                count(|place| matches!(place, Where::Refused)),
+            ),
+            _ => return,
+        };
+        if counted + *beyond == 0 {
+            *beyond += 1;
+            self.accepted += 1;
+        }
     }
 
     /// Takes over what the rows say of one URL that the removal is about.
@@ -103,7 +124,9 @@ impl Model {
             None if slice.forget => {
                 // One that was removed before only leaves `seen`.
                 let counted = url.place == Where::Removed;
+                let place = url.place;
                 let (partition, fingerprint) = (url.partition, url.fingerprint);
+                self.take_over(place);
                 self.forget(partition, fingerprint);
                 Ok(if counted {
                     Removal::Untouched
@@ -114,6 +137,7 @@ impl Model {
             None => Err(format!("{name} is gone and nobody asked to forget it")),
             Some(Where::Removed) if url.place != Where::Removed => {
                 must(!slice.forget, || format!("{name} should be forgotten"))?;
+                self.take_over(self.urls[at].place);
                 self.urls[at].place = Where::Removed;
                 Ok(Removal::Removed)
             }

@@ -91,7 +91,7 @@ impl Model {
                 "an end of {key:x?} with token {token} was answered {result:?}, expected {allowed}"
             )
         };
-        if !(super::world::RANGE.0..=super::world::RANGE.1).contains(&key.partition) {
+        if !self.holds(key.partition) {
             let refused = matches!(result, ReportResult::WrongShard | ReportResult::Invalid(_));
             return must(refused, || wrong("wrong shard")).map(|()| None);
         }

@@ -8,10 +8,12 @@
 //! - `store`: rows in memory that count reads.
 //! - `run`: one machine, its model, its invariants and its twins (rebuilt from rows; batched), entry by entry.
 //! - `ops`, `random_tests`: random commands; seeds of failures are kept.
+//! - `split_tests`: the same, and shards that split in between: each shard has its model, cut out of that of the whole.
+//! - `split_twin_tests`: a shard that splits and one that does not, in lock-step: every host must fare the same.
 //! - `script`, `golden_tests`: the scripts in `golden/`.
 //! - `full_outbox_tests`: what is too large for a script.
 //! - `cost_tests`: row reads a command at two sizes.
-//! - `mutant_tests`: bugs put back on purpose, each of which must be caught.
+//! - `mutant_tests`, `split_mutant_tests`: bugs put back on purpose, each of which must be caught.
 
 mod clock;
 mod compare;
@@ -24,11 +26,15 @@ mod judge_due;
 mod judge_lease;
 mod judge_remove;
 mod judge_report;
+mod judge_split;
 mod mutant_tests;
 mod ops;
 mod random_tests;
 mod run;
 mod script;
+mod split_mutant_tests;
+mod split_tests;
+mod split_twin_tests;
 mod state;
 mod store;
 mod world;

@@ -13,9 +13,9 @@ use crate::{
 };
 use proptest::prelude::*;
 
-/// Runs steps from a fixed start: two crawls, one of which makes visits again.
-pub fn play(run: &mut Run, steps: &[Step]) -> Judged {
-    let (mut now_ms, mut wall_ms) = (1_000, 1_700_000_000_000u64);
+/// A fixed start: two crawls, one of which makes visits again. Gives the stamps of the entry that made them.
+pub fn begin(run: &mut Run) -> Judged<(u64, u64)> {
+    let (now_ms, wall_ms) = (1_000, 1_700_000_000_000u64);
     let crawl = |crawl, revisit| Command {
         body: Some(Body::SetPolicy(SetPolicy {
             policy: Some(Policy::Crawl(CrawlPolicy {
@@ -26,6 +26,12 @@ pub fn play(run: &mut Run, steps: &[Step]) -> Judged {
         })),
     };
     run.step(now_ms, wall_ms, vec![crawl(1, false), crawl(2, true)])?;
+    Ok((now_ms, wall_ms))
+}
+
+/// Runs steps from the fixed start.
+pub fn play(run: &mut Run, steps: &[Step]) -> Judged {
+    let (mut now_ms, mut wall_ms) = begin(run)?;
     for step in steps {
         match step {
             Step::Entry {
@@ -49,7 +55,7 @@ pub fn play(run: &mut Run, steps: &[Step]) -> Judged {
 /// Cases in an ordinary test run.
 const CASES: u32 = 300;
 
-fn config() -> ProptestConfig {
+pub fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     // proptest reads PROPTEST_CASES itself; its own default is another number.
     let cases = if default.cases == 256 {

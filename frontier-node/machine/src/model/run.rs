@@ -35,7 +35,7 @@ impl Replica {
     /// A machine rebuilt from a copy of the rows.
     pub fn rebuilt(&self) -> Judged<Self> {
         let store = self.store.clone();
-        let machine = Machine::rebuild(&store, SHARD)
+        let machine = Machine::rebuild(&store, self.machine.shard())
             .map_err(|error| error.to_string())?
             .ok_or("no such shard")?;
         Ok(Self { machine, store })
@@ -57,7 +57,31 @@ impl Replica {
     }
 
     pub fn view(&self) -> Judged<View> {
-        View::read(&self.store, SHARD).map_err(|error| error.to_string())
+        View::read(&self.store, self.machine.shard()).map_err(|error| error.to_string())
+    }
+
+    /// The children that were split off, each with its rows, as if it had its store alone. What stays must be the parent's.
+    pub fn divide(&mut self) -> Judged<Vec<Self>> {
+        let children: Vec<_> = self
+            .machine
+            .take_children()
+            .into_iter()
+            .map(|machine| Self {
+                store: self.store.split_off(&machine.key_ranges()),
+                machine,
+            })
+            .collect();
+        Ok(children)
+    }
+}
+
+impl Replica {
+    /// Invariants of the state, of the step that led to it, and of memory against rows.
+    fn check(&self, before: &View, after: &View, entry: &Entry) -> Judged {
+        let told = |error| format!("{error} after {entry:?}");
+        invariants::check_state(after).map_err(told)?;
+        invariants::check_step(before, after).map_err(told)?;
+        invariants::rebuild(&self.machine, &self.store).map_err(told)
     }
 }
 
@@ -76,21 +100,36 @@ pub struct Run {
     /// Every lease ever granted, in the order of grants.
     pub granted: Vec<Lease>,
     corrupt: Option<Corrupt>,
+    /// Runs of children that were split off.
+    children: Vec<Run>,
 }
 
 impl Run {
     pub fn new() -> Judged<Self> {
-        let replica = Replica::new();
-        let view = replica.view()?;
+        let model = Model {
+            shard: SHARD.0,
+            range: world::RANGE,
+            ..Model::default()
+        };
+        Self::of(Replica::new(), Replica::new(), model)
+    }
+
+    fn of(replica: Replica, batched: Replica, model: Model) -> Judged<Self> {
         Ok(Self {
-            batched: Replica::new(),
+            batched,
             twin: None,
-            model: Model::default(),
-            view,
+            model,
+            view: replica.view()?,
             granted: Vec::new(),
             replica,
             corrupt: None,
+            children: Vec::new(),
         })
+    }
+
+    /// Runs of the children that were split off since the last call.
+    pub fn take_children(&mut self) -> Vec<Self> {
+        std::mem::take(&mut self.children)
     }
 
     /// A run whose machine has a bug put back.
@@ -157,15 +196,17 @@ impl Run {
             *left -= 1;
         }
         self.twin = self.twin.take().filter(|(_, left)| *left > 0);
+        let whole = self.replica.view()?;
+        let children = self.replica.divide()?;
         let after = self.replica.view()?;
-        invariants::check_state(&after).map_err(|error| format!("{error} after {entry:?}"))?;
-        invariants::check_step(&self.view, &after)
-            .map_err(|error| format!("{error} after {entry:?}"))?;
-        invariants::rebuild(&self.replica.machine, &self.replica.store)
-            .map_err(|error| format!("{error} after {entry:?}"))?;
-        self.model
-            .judge(entry, &reply, &after)
-            .map_err(|error| format!("{error}\n  at {entry:?}\n  answered {reply:?}"))?;
+        self.replica.check(&self.view, &after, entry)?;
+        let told = |error| format!("{error}\n  at {entry:?}\n  answered {reply:?}");
+        self.model.judge(entry, &reply, &whole).map_err(told)?;
+        if !children.is_empty() {
+            self.twin = None;
+        }
+        self.take_over(children, &after, entry).map_err(told)?;
+        self.model.compare(&after).map_err(told)?;
         self.view = after;
         for answer in &reply.replies {
             if let CommandReply::Lease(LeaseReply::Granted {
@@ -180,6 +221,30 @@ impl Run {
         Ok(reply)
     }
 
+    /// Children of this entry get runs of their own.
+    fn take_over(&mut self, children: Vec<Replica>, after: &View, entry: &Entry) -> Judged {
+        let models = std::mem::take(&mut self.model.children);
+        if models.len() != children.len() {
+            return Err(format!(
+                "{} children, expected {}",
+                children.len(),
+                models.len()
+            ));
+        }
+        for (replica, mut model) in children.into_iter().zip(models) {
+            let view = replica.view()?;
+            replica.check(&self.view, &view, entry)?;
+            self.model.share_books(&mut model, after, &view)?;
+            model.compare(&view)?;
+            let batched = replica.rebuilt()?;
+            let mut run = Self::of(replica, batched, model)?;
+            let theirs = |lease: &&Lease| run.model.holds(lease.key.partition);
+            run.granted = self.granted.iter().filter(theirs).cloned().collect();
+            self.children.push(run);
+        }
+        Ok(())
+    }
+
     /// The same commands sharing an entry. Work that one of them makes due waits for the next entry there, so the two may part; the
     /// invariants hold all the same, and a machine rebuilt before the entry answers as the running one.
     fn check_batched(&mut self, whole: &Entry) -> Judged {
@@ -189,12 +254,19 @@ impl Run {
         if rebuilt.apply(whole)? != result {
             return Err(format!("rebuilt and running machine part at {whole:?}"));
         }
+        let children = self.batched.divide()?;
         let after = self.batched.view()?;
-        invariants::check_state(&after).map_err(|error| format!("{error} after {whole:?}"))?;
-        invariants::check_step(&before, &after)
-            .map_err(|error| format!("{error} after {whole:?}"))?;
-        invariants::rebuild(&self.batched.machine, &self.batched.store)
-            .map_err(|error| format!("{error} after {whole:?}"))
+        self.batched.check(&before, &after, whole)?;
+        for replica in children {
+            let view = replica.view()?;
+            replica.check(&before, &view, whole)?;
+            let run = self
+                .children
+                .iter_mut()
+                .find(|run| run.replica.machine.shard() == replica.machine.shard());
+            run.ok_or("a child that only shared entries made")?.batched = replica;
+        }
+        Ok(())
     }
 
     /// A lease of the past, the last one first.

@@ -15,6 +15,9 @@
 //! deliver                                     everything that waits in the outbox
 //! tick
 //! restart                                     goes on with a machine rebuilt from rows
+//! split 8 at=16 epoch=0                       the range from that hash on becomes shard 8
+//! on 8                                        what follows goes to that shard
+//! books                                       range and books of the shard
 //! ```
 //!
 //! Outcomes: `stored`, `same`, `moved`, `gone`, `busy`, `dead`, `nodns`, `forbidden`, `refused`, `again` for pages; `rules`,
@@ -22,7 +25,12 @@
 //! `age` (ms since the first byte), `silent` (no response), `unwritten`, `took` (response time), `after` (Retry-After),
 //! `undelivered` (how many links). The model and all invariants judge every line too.
 
-use super::{ops, run::Run, state::Judged, world};
+use super::{
+    ops,
+    run::{Run, SHARD},
+    state::Judged,
+    world,
+};
 use crate::{
     command::{
         deliver::Deliver,
@@ -32,16 +40,21 @@ use crate::{
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::{Contact, ErrandOutcome, Outcome, Report, ReportBatch, RobotsOutcome},
         set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        split::{Split, SplitReply},
     },
     entry::{Body, Command, CommandReply},
 };
+use std::collections::BTreeMap;
 
 /// Wall time at shard time 0.
 const WALL_UNIX_MS: u64 = 1_700_000_000_000;
 
 /// A script being played.
 struct Player {
-    run: Run,
+    /// By shard.
+    runs: BTreeMap<u64, Run>,
+    /// The shard spoken to.
+    on: u64,
     now_ms: u64,
     wall_ms: u64,
 }
@@ -49,7 +62,8 @@ struct Player {
 /// Plays a script and gives it back with the answers the machine gives now.
 pub fn play(text: &str) -> Judged<String> {
     let mut player = Player {
-        run: Run::new()?,
+        runs: BTreeMap::from([(SHARD.0, Run::new()?)]),
+        on: SHARD.0,
         now_ms: 0,
         wall_ms: WALL_UNIX_MS,
     };
@@ -151,9 +165,14 @@ impl Player {
                 return Ok(Vec::new());
             }
             "restart" => {
-                self.run.rebuild(20)?;
+                self.run_mut()?.rebuild(20)?;
                 return Ok(Vec::new());
             }
+            "on" => {
+                self.on = words.number(1)?;
+                return self.run().map(|_| Vec::new());
+            }
+            "books" => return Ok(vec![self.tell_books()?]),
             _ => {}
         }
         let body = self.body(&words)?;
@@ -161,12 +180,27 @@ impl Player {
             .map(|body| Command { body: Some(body) })
             .into_iter()
             .collect();
-        let replies = self.run.step(self.now_ms, self.wall_ms, commands)?;
+        let (now_ms, wall_ms) = (self.now_ms, self.wall_ms);
+        let run = self.run_mut()?;
+        let replies = run.step(now_ms, wall_ms, commands)?;
+        for child in run.take_children() {
+            self.runs.insert(child.model.shard, child);
+        }
         let mut answers: Vec<String> = replies.iter().flat_map(|reply| self.tell(reply)).collect();
         if words.has("hosts") {
-            answers.extend(self.tell_hosts());
+            answers.extend(self.tell_hosts()?);
         }
         Ok(answers)
+    }
+
+    fn run(&self) -> Judged<&Run> {
+        let run = self.runs.get(&self.on);
+        run.ok_or_else(|| format!("no shard {}", self.on))
+    }
+
+    fn run_mut(&mut self) -> Judged<&mut Run> {
+        let run = self.runs.get_mut(&self.on);
+        run.ok_or_else(|| format!("no shard {}", self.on))
     }
 
     fn body(&self, words: &Words) -> Judged<Option<Body>> {
@@ -247,7 +281,12 @@ impl Player {
             }
             "remove" => Body::Remove(removal(words)?),
             "deliver" => Body::Deliver(Deliver {
-                keys: self.run.outbox_keys(),
+                keys: self.run()?.outbox_keys(),
+            }),
+            "split" => Body::Split(Split {
+                child: words.number(1)?,
+                at: words.or_zero("at")?,
+                epoch: words.or_zero("epoch")?,
             }),
             "tick" | "hosts" => return Ok(None),
             other => return Err(format!("no command {other}")),
@@ -255,9 +294,10 @@ impl Player {
     }
 
     fn granted(&self, token: u64) -> Judged<&Lease> {
-        self.run
-            .granted
-            .iter()
+        // A token may have been given out by two shards: that of the shard spoken to is meant.
+        let here = self.run()?.granted.iter();
+        let all = self.runs.values().flat_map(|run| &run.granted);
+        here.chain(all)
             .find(|lease| lease.token == token)
             .ok_or_else(|| format!("#{token} was never granted"))
     }
@@ -348,11 +388,21 @@ impl Player {
             }
             CommandReply::SetPolicy(reply) if reply.refused.is_empty() => Vec::new(),
             CommandReply::SetPolicy(reply) => vec![format!("refused: {}", reply.refused)],
+            CommandReply::Remove(reply) if !reply.refused.is_empty() => {
+                vec![format!("refused: {}", reply.refused)]
+            }
             CommandReply::Remove(reply) => vec![format!(
                 "removed {}, marked {}",
                 reply.removed, reply.marked
             )],
             CommandReply::Deliver(count) => vec![format!("delivered {count}")],
+            CommandReply::Split(SplitReply::Done(done)) => vec![format!(
+                "shard {} has {} to {}, epoch {}",
+                done.child.0, done.at, done.last, done.epoch
+            )],
+            CommandReply::Split(SplitReply::Refused(refusal)) => {
+                vec![format!("refused: {}", refusal.name())]
+            }
             CommandReply::Unknown => vec!["unknown".into()],
         }
     }
@@ -370,7 +420,23 @@ impl Player {
         format!("#{} {work} until {}{again}", lease.token, lease.deadline_ms)
     }
 
-    fn tell_hosts(&self) -> Vec<String> {
+    fn tell_books(&self) -> Judged<String> {
+        let machine = &self.run()?.replica.machine;
+        let ((first, last), terms) = (machine.range(), machine.status().terms);
+        Ok(format!(
+            "{first} to {last}, epoch {}: accepted {} = queued {} + scheduled {} + leased {} + done {} + removed {} + refused {}",
+            machine.epoch(),
+            terms.accepted,
+            terms.queued,
+            terms.scheduled,
+            terms.leased,
+            terms.done,
+            terms.removed,
+            terms.refused
+        ))
+    }
+
+    fn tell_hosts(&self) -> Judged<Vec<String>> {
         let told = |host: &super::state::Host| {
             let contact = host
                 .last_contact_ms
@@ -380,7 +446,7 @@ impl Player {
                 host.name, host.stored_delay_ms, host.back_off_until_ms
             )
         };
-        self.run.model.hosts.iter().map(told).collect()
+        Ok(self.run()?.model.hosts.iter().map(told).collect())
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
         discover::{Errand, Item},
         lease::{Lease as Grant, LeaseKey},
         set_policy::CrawlPolicy,
+        split::SplitDone,
     },
     invariants::View,
 };
@@ -30,6 +31,16 @@ pub struct Model {
     pub outbox_in: u64,
     pub delivered: u64,
     pub accepted: u64,
+    pub shard: u64,
+    pub epoch: u64,
+    /// Splits of this shard with the epoch that each command carried.
+    pub splits: Vec<(SplitDone, u64)>,
+    /// Models of children that nobody took yet.
+    pub children: Vec<Model>,
+    /// Partition hashes of the shard, inclusive.
+    pub range: (u64, u64),
+    /// Of done, removed and refused: what the shard's books have beyond (or short of) its URLs since splits.
+    pub beyond: Beyond,
     /// Removed and forgotten URLs, which stay counted.
     pub forgotten: u64,
     /// Leases expired in this entry: their hosts' places in the ready order are not known.
@@ -39,6 +50,14 @@ pub struct Model {
     pub passed_over: u64,
     /// How each lease ended that is not out any more.
     pub ended: BTreeMap<(LeaseKey, u64), Ended>,
+}
+
+/// What the books of ended URLs have beyond what stands in the rows; below zero at a child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beyond {
+    pub done: i64,
+    pub removed: i64,
+    pub refused: i64,
 }
 
 /// How a lease ended.
@@ -204,6 +223,10 @@ pub struct Session {
 }
 
 impl Model {
+    pub fn holds(&self, partition: u64) -> bool {
+        (self.range.0..=self.range.1).contains(&partition)
+    }
+
     pub fn host(&self, partition: u64, name: &str) -> Option<&Host> {
         self.hosts
             .iter()

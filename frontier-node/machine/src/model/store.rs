@@ -26,6 +26,26 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Takes out the rows of those key ranges.
+    pub fn split_off(&mut self, ranges: &[(Vec<u8>, Vec<u8>)]) -> Self {
+        let mut taken = Self::default();
+        for (from, to) in ranges {
+            let keys: Vec<_> = self
+                .rows
+                .range(from.clone()..to.clone())
+                .map(|(key, _)| key.clone())
+                .collect();
+            for key in keys {
+                if let Some(value) = self.rows.remove(&key) {
+                    taken.rows.insert(key, value);
+                }
+            }
+        }
+        taken
+    }
+}
+
 impl Rows for Store {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
         self.reads.set(self.reads.get() + 1);

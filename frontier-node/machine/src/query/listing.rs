@@ -60,6 +60,10 @@ impl Machine {
                 listing.cursor = from;
                 return Ok(listing);
             }
+            // A cursor from before a split may lie in what is the child's now.
+            if from >= end {
+                continue;
+            }
             let slice = rows.scan(&from, &end, left)?;
             left -= slice.len();
             for (key, value) in &slice {

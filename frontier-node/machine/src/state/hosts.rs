@@ -89,6 +89,25 @@ impl Hosts {
         Some(host)
     }
 
+    /// Takes out the hosts of the sites from that hash on.
+    pub fn split_off(&mut self, at: u64) -> Self {
+        let all = std::mem::take(&mut self.by_id);
+        let (low, high): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(_, host)| host.partition < at);
+        self.by_id = BTreeMap::from_iter(low);
+        Self {
+            by_id: BTreeMap::from_iter(high),
+            sites: self.sites.split_off(&at),
+        }
+    }
+
+    /// Sites with hosts, in the order of their hashes.
+    pub fn sites(&self) -> impl Iterator<Item = (u64, Site)> {
+        self.sites
+            .iter()
+            .map(|(partition, site)| (*partition, *site))
+    }
+
     pub fn get(&self, id: u64) -> Option<&Host> {
         self.by_id.get(&id).map(|host| &**host)
     }

@@ -37,6 +37,24 @@ impl Leases {
         }
     }
 
+    /// Takes out the leases of the sites from that hash on.
+    pub fn split_off(&mut self, at: u64) -> Self {
+        let mut high = Self::default();
+        for (key, entry) in std::mem::take(self).by_key {
+            let side = if key.partition < at {
+                &mut *self
+            } else {
+                &mut high
+            };
+            side.insert(key, entry);
+        }
+        high
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = LeaseKey> {
+        self.by_key.keys().copied()
+    }
+
     /// The lease of a host.
     pub fn of_host(&self, host: u64) -> Option<LeaseKey> {
         self.by_host.get(&host).copied()

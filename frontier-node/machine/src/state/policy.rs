@@ -1,6 +1,6 @@
 //! A crawl's policy with its defaults filled in.
 
-use crate::{command::set_policy::CrawlPolicy, limits};
+use crate::{command::set_policy::CrawlPolicy, keys::crawl::CrawlRow, limits};
 
 /// A crawl of the shard.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,14 @@ impl Crawl {
     /// Whether its URLs may be leased.
     pub fn is_live(&self) -> bool {
         !self.removed && !self.policy.paused
+    }
+
+    pub fn to_row(self) -> CrawlRow {
+        CrawlRow {
+            policy: Some(self.given),
+            removed: self.removed,
+            forget: self.forget,
+        }
     }
 }
 

@@ -29,7 +29,11 @@ impl StateMachine for RowMachine {
             rows.put(key, entry.index.to_be_bytes().to_vec());
             replies.push(Bytes::new());
         }
-        Ok(Applied { rows, replies })
+        Ok(Applied {
+            rows,
+            replies,
+            founded: Vec::new(),
+        })
     }
 
     fn committed(&mut self) {}

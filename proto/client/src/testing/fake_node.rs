@@ -121,7 +121,10 @@ impl Frontier for FakeNode {
     async fn lease(&self, request: pb::LeaseRequest) -> Result<pb::LeaseResponse, CallError> {
         self.leases.lock().push(request.clone());
         self.lead(request.shard).await?;
-        Ok(pb::LeaseResponse::default())
+        Ok(pb::LeaseResponse {
+            map_version: self.map.lock().version,
+            ..Default::default()
+        })
     }
     async fn report(&self, request: pb::ReportRequest) -> Result<pb::ReportResponse, CallError> {
         self.lead(request.shard).await?;

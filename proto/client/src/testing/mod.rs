@@ -17,6 +17,8 @@ pub(crate) struct Scripted {
     pub(crate) map: Mutex<pb::ShardMapResponse>,
     pub(crate) asked: Mutex<Vec<pb::DiscoverRequest>>,
     pub(crate) discover: Box<Discover>,
+    /// Shard 1 has none of the hashes from here on.
+    pub(crate) split_at: Mutex<Option<u64>>,
 }
 
 impl Scripted {
@@ -32,7 +34,18 @@ impl Scripted {
             map,
             asked: Mutex::default(),
             discover: Box::new(discover),
+            split_at: Mutex::default(),
         }
+    }
+
+    /// Where a read arrived, if it arrived at the owner.
+    fn read(&self, shard: u64, partition: u64) -> Result<u64, CallError> {
+        let split_at = *self.split_at.lock();
+        if shard == 1 && split_at.is_some_and(|at| partition >= at) {
+            let map_version = self.map.lock().version;
+            return Err(CallError::WrongShard { map_version });
+        }
+        Ok(shard)
     }
 }
 
@@ -131,7 +144,7 @@ impl Frontier for Scripted {
         // Echoes where the call arrived.
         Ok(pb::GetUrlResponse {
             record: None,
-            applied_index: request.shard,
+            applied_index: self.read(request.shard, request.partition)?,
         })
     }
     async fn get_host(
@@ -140,7 +153,7 @@ impl Frontier for Scripted {
     ) -> Result<pb::GetHostResponse, CallError> {
         Ok(pb::GetHostResponse {
             record: None,
-            applied_index: request.shard,
+            applied_index: self.read(request.shard, request.partition)?,
         })
     }
     async fn shard_status(

@@ -7,10 +7,12 @@ impl Step<'_> {
     pub(crate) fn deliver(&mut self, batch: &Deliver) -> Result<u64, MachineError> {
         let mut delivered = 0;
         for key in &batch.keys {
-            let ours =
-                keys::outbox::partition(key).is_some_and(|partition| self.m.holds(partition));
-            if ours && self.overlay.get(self.rows, key)?.is_some() {
+            let ours = keys::outbox::partition(key).filter(|partition| self.m.holds(*partition));
+            if let Some(partition) = ours
+                && self.overlay.get(self.rows, key)?.is_some()
+            {
                 self.overlay.delete(key.clone());
+                self.m.outbox.take(partition);
                 delivered += 1;
             }
         }

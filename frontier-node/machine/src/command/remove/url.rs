@@ -4,6 +4,7 @@ use super::{Remove, RemoveReply, UrlTarget};
 use crate::{
     authority::Authority,
     command::lease::{LeaseKey, LeaseKind},
+    counters::Counter,
     error::MachineError,
     keys::{
         self, schedule,
@@ -87,8 +88,9 @@ impl Step<'_> {
         forget: bool,
     ) -> bool {
         match url.state() {
-            Stored::Done => self.m.meta.done -= 1,
-            Stored::Refused => self.m.meta.refused -= 1,
+            Stored::Done => self.uncount_done(partition, url),
+            Stored::Refused if self.m.meta.refused > 0 => self.m.meta.refused -= 1,
+            Stored::Refused => self.take_over(),
             _ => return false,
         }
         self.m.meta.removed += 1;
@@ -98,6 +100,28 @@ impl Step<'_> {
             self.put_removed(partition, fingerprint, url.clone());
         }
         true
+    }
+
+    /// The host counts its pages too, so that a split can share them out.
+    fn uncount_done(&mut self, partition: u64, url: &UrlRow) {
+        let host = Authority::of(&url.url).and_then(|(name, _)| self.m.hosts.find(partition, name));
+        if let Some(id) = host
+            && let Some(host) = self.m.hosts.get_mut(id).filter(|host| host.done > 0)
+        {
+            host.done -= 1;
+            self.m.touch(id);
+        }
+        if self.m.meta.done > 0 {
+            self.m.meta.done -= 1;
+        } else {
+            self.take_over();
+        }
+    }
+
+    /// The URL ended before this shard was split off and stands in its parent's books.
+    fn take_over(&mut self) {
+        self.m.meta.accepted += 1;
+        self.m.count(Counter::SplitTakenOver);
     }
 
     fn remove_visit(

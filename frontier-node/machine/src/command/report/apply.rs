@@ -59,6 +59,8 @@ impl Step<'_> {
     }
 
     fn fill_outbox(&mut self, partition: u64, report: &Report) {
+        let items = report.undelivered.len() as u64;
+        self.m.outbox.put(partition, items);
         for item in &report.undelivered {
             let meta = &mut self.m.meta;
             meta.outbox_sequence += 1;

@@ -5,8 +5,7 @@ use super::{CrawlPolicy, HostPolicy, Policy as Whose, SetPolicy, SetPolicyReply}
 use crate::{
     authority,
     error::MachineError,
-    keys::{self, crawl::CrawlRow},
-    limits,
+    keys, limits,
     state::{Crawl, Policy},
     step::Step,
 };
@@ -42,14 +41,9 @@ impl Step<'_> {
     }
 
     pub(crate) fn put_crawl(&mut self, crawl: Crawl) {
-        let row = CrawlRow {
-            policy: Some(crawl.given),
-            removed: crawl.removed,
-            forget: crawl.forget,
-        };
         self.overlay.put(
             keys::crawl::key(self.m.shard, crawl.given.crawl),
-            row.encode_to_vec(),
+            crawl.to_row().encode_to_vec(),
         );
         self.m.crawls.insert(crawl.given.crawl, crawl);
     }

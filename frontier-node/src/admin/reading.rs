@@ -1,0 +1,54 @@
+//! One read: this node's copy of the map, with proof where it can be had, and who leads what.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proto::admin_v1 as pb;
+use shard_map::GROUP_ZERO;
+
+use crate::cluster::node_number;
+use crate::limits::ADMIN_PROOF_MS;
+use crate::map::{MapNode, MapView};
+use crate::node::FrontierNode;
+
+/// What an answer is made of.
+pub(super) struct Reading {
+    pub(super) view: MapView,
+    pub(super) copy: pb::MapCopy,
+    /// The leader's node of each group of this node that knows one.
+    pub(super) leaders: BTreeMap<u64, u32>,
+}
+
+impl Reading {
+    /// Reads this node's copy. Unless only `local` is wanted, proof is sought where this node leads group 0.
+    pub(super) async fn take(node: &FrontierNode, map: &MapNode, local: bool) -> Self {
+        let view = map.zero().view();
+        // After the read: what is proven then is that nothing newer had been acknowledged before the call.
+        let longest = Duration::from_millis(ADMIN_PROOF_MS);
+        let proven = !local && map.zero().prove(longest).await;
+        let groups = node.groups().into_iter();
+        let leaders = groups.filter_map(|group| {
+            let leader = group.leadership().borrow().leader?;
+            Some((group.group_id(), node_number(leader)))
+        });
+        let leaders: BTreeMap<u64, u32> = leaders.collect();
+        let status = map.zero().group().status();
+        let copy = pb::MapCopy {
+            version: view.map.version,
+            applied_index: view.applied_index,
+            node: node_number(map.replica()),
+            proven,
+            leader: leaders.get(&GROUP_ZERO).copied().unwrap_or(0),
+            leader_address: status
+                .leader
+                .and_then(|leader| map.book().address_of(leader))
+                .unwrap_or_default(),
+            behind_entries: status.committed_index.saturating_sub(status.applied_index),
+        };
+        Self {
+            view,
+            copy,
+            leaders,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The calls of `admin.v1`.
+
+use std::sync::Arc;
+
+use client::limits::MESSAGE_SIZE_BYTES;
+use pb::admin_server::{Admin, AdminServer};
+use pb::change_response::End;
+use proto::admin_v1 as pb;
+use shard_map::{Accepted, Command};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::{Request, Response, Status};
+
+use super::changes::{self, Cut};
+use super::{answers, reading::Reading};
+use crate::limits::{ADMIN_CALLS, ADMIN_REQUEST_SIZE_BYTES};
+use crate::map::{MapError, MapNode, ShapeError};
+use crate::node::FrontierNode;
+
+/// The service of a node that has group 0; `None`: it does not.
+pub(crate) fn admin_service(node: &Arc<FrontierNode>) -> Option<AdminServer<AdminService>> {
+    let service = AdminService {
+        map: Arc::clone(node.map()?),
+        node: Arc::clone(node),
+        calls: Arc::new(Semaphore::new(ADMIN_CALLS)),
+    };
+    Some(
+        AdminServer::new(service)
+            .max_decoding_message_size(ADMIN_REQUEST_SIZE_BYTES)
+            .max_encoding_message_size(MESSAGE_SIZE_BYTES),
+    )
+}
+
+/// The service.
+pub(crate) struct AdminService {
+    node: Arc<FrontierNode>,
+    map: Arc<MapNode>,
+    calls: Arc<Semaphore>,
+}
+
+impl AdminService {
+    fn enter(&self) -> Result<OwnedSemaphorePermit, Status> {
+        let calls = Arc::clone(&self.calls).try_acquire_owned();
+        calls.map_err(|_| {
+            Status::resource_exhausted(format!("more than {ADMIN_CALLS} calls are under way"))
+        })
+    }
+
+    async fn read(&self, local: bool) -> Reading {
+        Reading::take(&self.node, &self.map, local).await
+    }
+
+    async fn change(&self, command: &Command) -> Result<Response<pb::ChangeResponse>, Status> {
+        match self.map.change(command).await {
+            Ok(done) => Ok(accepted(done)),
+            Err(MapError::Refused(reason)) => Ok(refused(reason)),
+            Err(error @ MapError::TooLarge(_)) => Err(Status::invalid_argument(error.to_string())),
+            Err(error) => Err(Status::unavailable(error.to_string())),
+        }
+    }
+}
+
+fn accepted(done: Accepted) -> Response<pb::ChangeResponse> {
+    let accepted = pb::Accepted {
+        version: done.version,
+        changed: done.changed,
+        job: done.job.unwrap_or(0),
+    };
+    Response::new(pb::ChangeResponse {
+        end: Some(End::Accepted(accepted)),
+    })
+}
+
+fn refused(reason: String) -> Response<pb::ChangeResponse> {
+    Response::new(pb::ChangeResponse {
+        end: Some(End::Refused(reason)),
+    })
+}
+
+#[tonic::async_trait]
+impl Admin for AdminService {
+    async fn status(
+        &self,
+        request: Request<pb::StatusRequest>,
+    ) -> Result<Response<pb::StatusResponse>, Status> {
+        let _call = self.enter()?;
+        let reading = self.read(request.into_inner().local).await;
+        Ok(Response::new(answers::status(&self.map, reading)))
+    }
+
+    async fn nodes(
+        &self,
+        request: Request<pb::NodesRequest>,
+    ) -> Result<Response<pb::NodesResponse>, Status> {
+        let _call = self.enter()?;
+        let reading = self.read(request.into_inner().local).await;
+        Ok(Response::new(answers::nodes(&self.map, reading)))
+    }
+
+    async fn shards(
+        &self,
+        request: Request<pb::ShardsRequest>,
+    ) -> Result<Response<pb::ShardsResponse>, Status> {
+        let _call = self.enter()?;
+        let reading = self.read(request.into_inner().local).await;
+        Ok(Response::new(answers::shards(reading)))
+    }
+
+    async fn jobs(
+        &self,
+        request: Request<pb::JobsRequest>,
+    ) -> Result<Response<pb::JobsResponse>, Status> {
+        let _call = self.enter()?;
+        let request = request.into_inner();
+        let reading = self.read(request.local).await;
+        Ok(Response::new(answers::jobs(reading, request.job)))
+    }
+
+    async fn map(
+        &self,
+        request: Request<pb::MapRequest>,
+    ) -> Result<Response<pb::MapResponse>, Status> {
+        let _call = self.enter()?;
+        let reading = self.read(request.into_inner().local).await;
+        Ok(Response::new(answers::raw(reading)))
+    }
+
+    async fn split(
+        &self,
+        request: Request<pb::SplitRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        let request = request.into_inner();
+        let verifier = &self.node.shared_node().verifier;
+        let view = self.map.zero().view();
+        let (at, alone) = match changes::cut(&request, verifier)? {
+            Cut::At(at) => (at, false),
+            Cut::Alone(site) => (site, true),
+            Cut::Middle if view.map.shard(request.shard).is_none() => {
+                let unknown = shard_map::Refusal::UnknownShard(request.shard);
+                return Ok(refused(unknown.to_string()));
+            }
+            // A repeat finds its job, wherever the middle of what is left may be.
+            Cut::Middle if view.map.job_of_request(request.request).is_some() => (0, false),
+            Cut::Middle => match self.map.shaper().middle(request.shard).await {
+                Ok(at) => (at, false),
+                Err(ShapeError::Refused(reason)) => return Ok(refused(reason)),
+                Err(ShapeError::Unavailable(reason)) => return Err(Status::unavailable(reason)),
+            },
+        };
+        let command = changes::split(&request, &view.map, at, alone);
+        self.change(&command).await
+    }
+
+    async fn cancel_job(
+        &self,
+        request: Request<pb::CancelJobRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        let command = changes::cancel(request.into_inner())?;
+        self.change(&command).await
+    }
+
+    async fn transfer_leader(
+        &self,
+        request: Request<pb::TransferLeaderRequest>,
+    ) -> Result<Response<pb::TransferLeaderResponse>, Status> {
+        let _call = self.enter()?;
+        let request = request.into_inner();
+        let reading = self.read(true).await;
+        let answer = |refused: String, leads_already: bool| {
+            Ok(Response::new(pb::TransferLeaderResponse {
+                refused,
+                leads_already,
+            }))
+        };
+        let (shard, node) = (request.shard, request.node);
+        let voter = match answers::voter_on(&reading.view.map, shard, node) {
+            Ok(voter) => voter,
+            Err(reason) => return answer(reason, false),
+        };
+        if reading.leaders.get(&shard) == Some(&node) {
+            return answer(String::new(), true);
+        }
+        match self.map.shaper().hand_over(shard, voter).await {
+            Ok(()) => answer(String::new(), false),
+            Err(ShapeError::Refused(reason)) => answer(reason, false),
+            Err(ShapeError::Unavailable(reason)) => Err(Status::unavailable(reason)),
+        }
+    }
+}

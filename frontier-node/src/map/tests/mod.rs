@@ -1,0 +1,8 @@
+//! Group 0 on three nodes of one process, over their real internal service.
+
+mod cluster;
+mod fake_shards;
+mod jobs;
+mod life;
+mod new_disk;
+mod refusals;

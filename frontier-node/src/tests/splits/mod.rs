@@ -1,0 +1,98 @@
+//! Splits: what goes on through one, what is refused, and what a crash, a late replica or a slow leader finds.
+
+mod held;
+mod one_node;
+mod refusals;
+mod restarts;
+mod three_nodes;
+mod trio;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use client::Frontier;
+use proto::frontier_v1 as pb;
+
+use super::support::*;
+use crate::{FrontierNode, SplitRequest};
+
+/// Where shard 1 is cut.
+const AT: u64 = 1 << 63;
+const CHILD: u64 = 2;
+
+/// A host that stays and one that goes.
+fn hosts() -> (String, String) {
+    let mut hosts = (0..99).map(|i| format!("w.s{i}.example"));
+    let low = hosts.find(|host| partition(&page(host, 0)) < AT);
+    let high = hosts.find(|host| partition(&page(host, 0)) >= AT);
+    (low.unwrap(), high.unwrap())
+}
+
+fn page(host: &str, number: u64) -> String {
+    format!("http://{host}/{number}")
+}
+
+/// The split of shard 1 at [`AT`].
+fn split(voters: &[u64]) -> SplitRequest {
+    SplitRequest {
+        shard: 1,
+        epoch: 0,
+        at: AT,
+        child: CHILD,
+        voters: voters.iter().copied().collect(),
+    }
+}
+
+/// Waits for something that comes.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+    assert!(waited.is_ok(), "not in time: {what}");
+}
+
+/// Waits until a node leads a shard and has proven it.
+async fn led(node: &FrontierNode, shard: u64) {
+    let is_led = || node.shard_standing(shard).is_some_and(|s| s.is_proven);
+    until("the shard is led", is_led).await;
+}
+
+/// Two pages of each host, with their robots.txt read.
+async fn two_hosts(frontier: &Arc<dyn Frontier>, min_delay_ms: u64) -> (String, String) {
+    create_crawl(frontier, 1, min_delay_ms).await;
+    let (low, high) = hosts();
+    let pages = [&low, &high].map(|host| [link(&page(host, 1)), link(&page(host, 2))]);
+    discover(frontier, 1, pages.concat()).await;
+    let robots = frontier.lease(lease_request(1, 1, 0)).await.unwrap().leases;
+    assert_eq!(robots.len(), 2);
+    report(frontier, 1, robots.iter().map(good_report).collect()).await;
+    (low, high)
+}
+
+/// The lease of a page of a host.
+fn of_host(leases: &[pb::Lease], host: &str) -> pb::Lease {
+    let is_of = |lease: &&pb::Lease| url_of(lease).contains(host);
+    leases.iter().find(is_of).unwrap().clone()
+}
+
+/// What a shard says of a host.
+async fn host_at(
+    frontier: &Arc<dyn Frontier>,
+    shard: u64,
+    host: &str,
+) -> Result<Option<pb::HostRecord>, client::CallError> {
+    let request = pb::GetHostRequest {
+        shard,
+        host: host.to_owned(),
+        partition: partition(&page(host, 0)),
+        local: true,
+    };
+    Ok(frontier.get_host(request).await?.record)
+}
+
+fn codes(results: &[pb::ReportResult]) -> Vec<pb::report_result::Code> {
+    results.iter().map(pb::ReportResult::code).collect()
+}

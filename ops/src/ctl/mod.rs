@@ -1,0 +1,53 @@
+//! `escapement ctl`: what a running cluster is made of, and changes of its shape.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args` | the command line |
+//! | `ask` | one call, waited for, and its end as an exit code |
+//! | `reads` | `status`, `nodes`, `shards`, `jobs` |
+//! | `split`, `transfer` | changes; `cancel-job` is in `split` |
+//! | `tables`, `json` | the answers for people and for programs |
+
+mod args;
+mod ask;
+mod json;
+mod reads;
+mod split;
+mod tables;
+mod transfer;
+
+pub use args::Args;
+
+use crate::output::{self, CommandError};
+use args::Command;
+use ask::{Asker, End};
+use std::process::ExitCode;
+
+/// Runs `ctl`.
+pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| CommandError::io("cannot start", e))?;
+    match runtime.block_on(command(args)) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(End::Failed(error)) => Err(error),
+        Err(end) => {
+            output::note(format_args!("escapement: {end}"));
+            Ok(ExitCode::from(end.code()))
+        }
+    }
+}
+
+async fn command(args: &Args) -> Result<(), End> {
+    let mut asker = Asker::new(&args.frontier, args.json)?;
+    match &args.command {
+        Command::Status => reads::status(&mut asker).await,
+        Command::Nodes => reads::nodes(&mut asker).await,
+        Command::Shards => reads::shards(&mut asker).await,
+        Command::Jobs(args) => reads::jobs(&mut asker, args.job).await,
+        Command::Split(args) => split::run(&mut asker, args).await,
+        Command::CancelJob(args) => split::cancel(&mut asker, args).await,
+        Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+    }
+}
