@@ -92,7 +92,10 @@ async fn a_follower_that_crashes_before_it_made_the_child_makes_it() {
     trio.stop(crashes).await;
     trio.dirs.insert(crashes, after);
     trio.open(crashes).await;
-    assert_eq!(trio.nodes[&crashes].shards(), [1, CHILD]);
+    until("it has made the child", || {
+        trio.nodes[&crashes].shards() == [1, CHILD]
+    })
+    .await;
     trio.leader(CHILD).await;
     trio.same(CHILD).await;
     trio.close().await;
