@@ -5,6 +5,7 @@ use shard_map::ShardMap;
 
 use super::cluster::Cluster;
 use crate::identity::ShardRange;
+use crate::limits::UPKEEP_INTERVAL_MS;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nodes_found_one_map_of_their_descriptor() {
@@ -64,6 +65,30 @@ async fn a_restart_keeps_the_map_and_founds_no_second_one() {
             .await;
     }
     cluster.close_all().await;
+}
+
+/// An idle node with many shards must cost next to nothing, and group 0 is one group more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_group_zero_writes_nothing() {
+    let cluster = Cluster::start(3, 1, None).await;
+    let leader = cluster.leader().await;
+    let log = |node: u32| {
+        let status = cluster.up[&node]
+            .node
+            .map()
+            .unwrap()
+            .zero()
+            .group()
+            .status();
+        (status.term, status.last_log_index)
+    };
+    let before = log(leader);
+    // Longer than the leader waits between two looks at the nodes.
+    tokio::time::sleep(std::time::Duration::from_millis(2 * UPKEEP_INTERVAL_MS)).await;
+    let after = log(cluster.leader().await);
+    // Only an election makes an entry by itself.
+    assert_eq!(after.1 - before.1, after.0 - before.0);
+    assert_eq!(cluster.view(leader).version, 1);
 }
 
 /// A cluster that was founded by a program without group 0 gets one when it is opened; node by node, as in an upgrade.
