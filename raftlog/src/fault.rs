@@ -44,4 +44,10 @@ pub enum Rule {
     KnownNeedsProof,
     /// Fencing tokens go on where they were after a restart.
     TokensGoOn,
+    /// Fencing tokens of a shard that was split off go on where its parent's were.
+    ChildTokensGoOn,
+    /// Hosts that go to another shard keep their last contact.
+    ChildKeepsContacts,
+    /// An install replaces what is the group's now, not what was before another group was founded out of it.
+    InstallSparesChildren,
 }

@@ -69,6 +69,15 @@ impl Machine {
         self.meta.token = 0;
     }
 
+    /// Forgets when hosts were contacted. Breaks politeness: only for harnesses that must notice.
+    #[doc(hidden)]
+    pub fn forget_contacts(&mut self) {
+        for (_, host) in self.hosts.iter_mut() {
+            (host.contacted, host.last_contact_ms) = (false, 0);
+        }
+        self.index = Index::of(&mut self.hosts);
+    }
+
     /// All row key ranges of the shard, `from <= key < to`. A split makes them smaller: whoever holds them asks again.
     pub fn key_ranges(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         keys::key_ranges(self.shard, self.meta.first, self.meta.last)

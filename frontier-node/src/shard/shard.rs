@@ -28,8 +28,8 @@ use crate::limits::{
 };
 use crate::metrics::Metrics;
 use crate::state::{
-    Extent, LocalMap, MachineCell, Published, ReplyBoard, ShardParts, ShardState, StateRows,
-    initial_rows,
+    Extent, Forgets, LocalMap, MachineCell, Published, ReplyBoard, ShardParts, ShardState,
+    StateRows, initial_rows,
 };
 use crate::work::Work;
 
@@ -118,6 +118,10 @@ impl Shard {
             db: engine.state(),
             filter: Arc::clone(&context.filter),
             forgets_tokens: context.is_off(Rule::TokensGoOn),
+            children: Forgets {
+                tokens: context.is_off(Rule::ChildTokensGoOn),
+                contacts: context.is_off(Rule::ChildKeepsContacts),
+            },
             cell: Arc::new(MachineCell::default()),
             board: Arc::new(ReplyBoard::default()),
             map: Arc::clone(&context.map),

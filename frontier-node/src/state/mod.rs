@@ -17,5 +17,5 @@ mod state_rows;
 pub(crate) use local_map::{Extent, LocalMap};
 pub(crate) use machine_cell::{CellError, MachineCell, Published};
 pub(crate) use reply_board::ReplyBoard;
-pub(crate) use shard_state::{ShardParts, ShardState, initial_rows};
+pub(crate) use shard_state::{Forgets, ShardParts, ShardState, initial_rows};
 pub(crate) use state_rows::{StateRows, ViewRows};

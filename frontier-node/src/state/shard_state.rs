@@ -24,12 +24,32 @@ pub(crate) struct ShardParts {
     pub(crate) cell: Arc<MachineCell>,
     /// A test wants tokens to begin anew with each instance.
     pub(crate) forgets_tokens: bool,
+    /// A test wants children to begin with less than their parent knows.
+    pub(crate) children: Forgets,
     pub(crate) board: Arc<ReplyBoard>,
     /// What of the shard map is applied on the node.
     pub(crate) map: Arc<LocalMap>,
     /// A child's machine as its split left it, for the first instance of a group that was created just now: what a rebuild
     /// would give, without reading it.
     pub(crate) newborn: Arc<Mutex<Option<Machine>>>,
+}
+
+/// What children of splits are to forget, in a test.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Forgets {
+    pub(crate) tokens: bool,
+    pub(crate) contacts: bool,
+}
+
+impl Forgets {
+    fn apply(self, child: &mut Machine) {
+        if self.tokens {
+            child.forget_tokens();
+        }
+        if self.contacts {
+            child.forget_contacts();
+        }
+    }
 }
 
 /// One instance of a shard's state machine; made anew when its group is opened or reopened.
@@ -103,9 +123,12 @@ impl ShardState {
                 .map_err(MachineError::new)?;
             self.parts.board.put(committed.index, reply);
             let seeded = machine.take_children().into_iter();
-            children.extend(seeded.map(|machine| Child {
-                machine,
-                index: committed.index,
+            children.extend(seeded.map(|mut machine| {
+                self.parts.children.apply(&mut machine);
+                Child {
+                    machine,
+                    index: committed.index,
+                }
             }));
         }
         Ok(children)

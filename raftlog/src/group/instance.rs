@@ -42,6 +42,8 @@ pub(crate) struct Instance {
     /// None until there are rows to make it of.
     pub(crate) machine: Mutex<Option<Box<dyn StateMachine>>>,
     factory: Arc<MachineFactory>,
+    /// The group's ranges when it was opened: not all of them are its own any more once it founded others.
+    pub(crate) first_ranges: Vec<KeyRange>,
     pub(crate) applied: Mutex<AppliedState>,
     /// What a finished flush covers.
     pub(crate) flushed: Mutex<AppliedState>,
@@ -70,12 +72,14 @@ impl Instance {
         let flushed = applied.clone();
         // Founders have an applied index from the start, others get theirs together with their rows.
         let machine = applied.log_id.map(|_| factory()).transpose()?;
+        let first_ranges = machine.as_ref().map(|machine| machine.ranges());
         Ok(Arc::new(Self {
             group_id,
             shared: Arc::clone(shared),
             generation,
             machine: Mutex::new(machine),
             factory: Arc::clone(factory),
+            first_ranges: first_ranges.unwrap_or_default(),
             applied: Mutex::new(applied),
             flushed: Mutex::new(flushed),
             after_flush: Notify::new(),

@@ -8,7 +8,7 @@ use rocksdb::{IngestExternalFileOptions, Options, SstFileWriter};
 
 use super::stage::{Staged, Stager};
 use super::{Export, SnapshotData};
-use crate::fault::DiskStep;
+use crate::fault::{DiskStep, Rule};
 use crate::group::{AppliedState, Instance};
 use crate::health::classify;
 use crate::metrics::add;
@@ -63,8 +63,13 @@ async fn stage_export(
 fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
     refuse_older_rows(instance, staged)?;
     // As they are stored: what a group founded since then took away is not theirs to delete.
-    let own = instance.ranges();
-    refuse_foreign_rows(instance, own.iter().chain(&staged.ranges))?;
+    let own = if instance.shared.is_off(Rule::InstallSparesChildren) {
+        instance.first_ranges.clone()
+    } else {
+        let own = instance.ranges();
+        refuse_foreign_rows(instance, own.iter().chain(&staged.ranges))?;
+        own
+    };
     let next = AppliedState {
         log_id: staged.meta.last_log_id,
         membership: staged.meta.last_membership.clone(),

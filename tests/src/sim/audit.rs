@@ -6,14 +6,15 @@ use std::sync::atomic::Ordering;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
+use super::owners;
 use super::plan::CRAWL;
-use super::world::{World, partition};
+use super::world::{To, World, partition};
 
 type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
 
 /// Waits until nothing is left to do, then judges.
 pub(super) async fn audit(world: Arc<World>) {
-    while !world.is_seeded.load(Ordering::Relaxed) {
+    while !world.is_seeded.load(Ordering::Relaxed) || !world.splits.are_settled() {
         world.sleep((500, 500)).await;
     }
     // A page of one shard may yet bring a link for another, so all must be found drained twice with nothing new between.
@@ -27,6 +28,7 @@ pub(super) async fn audit(world: Arc<World>) {
         }
         world.sleep((500, 500)).await;
     }
+    owners::judge(&world).await;
     for url in world.oracle.all_accepted() {
         look_up(&world, &url).await;
     }
@@ -34,17 +36,27 @@ pub(super) async fn audit(world: Arc<World>) {
 }
 
 async fn are_all_drained(world: &World) -> bool {
-    for shard in 1..=world.plan.shards {
-        if !is_drained(world, shard).await {
-            return false;
+    let mut done = 0;
+    for shard in world.splits.map().shards() {
+        match drained(world, shard).await {
+            Some(fetched) => done += fetched,
+            None => return false,
         }
+    }
+    // P3, over parents and children: each page is done once, whichever shards have had it in their books.
+    let accepted = world.oracle.all_accepted().len() as u64;
+    if done < accepted || done > world.plan.pages() {
+        let pages = world.plan.pages();
+        world.trace.violation(format!(
+            "{done} pages are done in all shards, of {accepted} accepted and {pages} there are"
+        ));
     }
     true
 }
 
-/// Whether a shard's leader has nothing queued, leased or to deliver.
-async fn is_drained(world: &World, shard: u64) -> bool {
-    let send = |there: Arc<dyn Frontier>| -> Sent<pb::ShardStatusResponse> {
+/// The pages that are done, if the shard's leader has nothing queued, leased or to deliver.
+async fn drained(world: &World, shard: u64) -> Option<u64> {
+    let send = |there: Arc<dyn Frontier>, shard| -> Sent<pb::ShardStatusResponse> {
         Box::pin(async move {
             let status = there.shard_status(pb::ShardStatusRequest { shard }).await?;
             if status.leader {
@@ -55,9 +67,7 @@ async fn is_drained(world: &World, shard: u64) -> bool {
             })
         })
     };
-    let Ok(status) = world.ask(shard, 20, send).await else {
-        return false;
-    };
+    let status = world.ask(To::Shard(shard), 20, send).await.ok()?;
     let terms = status.terms.unwrap_or_default();
     // What is in the crawl that is never leased stays queued.
     let waiting = status.ready.map_or(0, |ready| ready.queued);
@@ -71,13 +81,14 @@ async fn is_drained(world: &World, shard: u64) -> bool {
         "shard {shard}: {terms:?}, waiting {waiting}, outbox {}",
         status.outbox_waiting
     ));
-    terms.leased == 0 && status.outbox_waiting == 0 && all_ended(world, shard).await
+    let rests = terms.leased == 0 && status.outbox_waiting == 0;
+    (rests && all_ended(world, shard).await).then_some(terms.done)
 }
 
 /// Whether every accepted URL of the shard has ended.
 async fn all_ended(world: &World, shard: u64) -> bool {
     for url in world.oracle.all_accepted() {
-        if world.owner(&url) != shard {
+        if world.splits.map().owner(partition(&url)) != shard {
             continue;
         }
         let state = record(world, &url).await.map(|record| record.state());
@@ -91,18 +102,22 @@ async fn all_ended(world: &World, shard: u64) -> bool {
 
 async fn record(world: &World, url: &str) -> Option<pb::UrlRecord> {
     let request = pb::GetUrlRequest {
-        shard: world.owner(url),
+        shard: 0,
         crawl: CRAWL,
         url: url.to_owned(),
         partition: partition(url),
         local: false,
     };
-    let send = |there: Arc<dyn Frontier>| -> Sent<pb::GetUrlResponse> {
-        let request = request.clone();
+    let to = To::Owner(request.partition);
+    let send = |there: Arc<dyn Frontier>, shard| -> Sent<pb::GetUrlResponse> {
+        let request = pb::GetUrlRequest {
+            shard,
+            ..request.clone()
+        };
         Box::pin(async move { there.get_url(request).await })
     };
     loop {
-        if let Ok(response) = world.ask(request.shard, 20, send).await {
+        if let Ok(response) = world.ask(to, 20, send).await {
             return response.record;
         }
     }

@@ -17,18 +17,35 @@ pub(super) enum Bug {
     KnownByDeposedLeader,
     /// Appends and votes are answered before their sync.
     AnswerBeforeSync,
+    /// A child of a split counts its fencing tokens anew.
+    ChildTokensRestart,
+    /// A child's hosts forget when they were contacted last.
+    ChildForgetsContacts,
+    /// A parent's snapshot takes the rows of its children away.
+    InstallOverChildren,
 }
 
 impl Bug {
     /// All of them.
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::StaleTimeBase,
         Self::DeadlineFromReceipt,
         Self::TokenRestart,
         Self::PurgePastFlush,
         Self::KnownByDeposedLeader,
         Self::AnswerBeforeSync,
+        Self::ChildTokensRestart,
+        Self::ChildForgetsContacts,
+        Self::InstallOverChildren,
     ];
+
+    /// Whether only a split brings it out; others are looked for in runs without one, whose seeds then stay.
+    pub(super) const fn is_of_splits(self) -> bool {
+        matches!(
+            self,
+            Self::ChildTokensRestart | Self::ChildForgetsContacts | Self::InstallOverChildren
+        )
+    }
 
     /// The rule of the product that it breaks; none where it is the fetcher's.
     const fn rule(self) -> Option<Rule> {
@@ -39,6 +56,9 @@ impl Bug {
             Self::PurgePastFlush => Some(Rule::PurgeBelowFlush),
             Self::KnownByDeposedLeader => Some(Rule::KnownNeedsProof),
             Self::AnswerBeforeSync => Some(Rule::SyncBeforeAnswer),
+            Self::ChildTokensRestart => Some(Rule::ChildTokensGoOn),
+            Self::ChildForgetsContacts => Some(Rule::ChildKeepsContacts),
+            Self::InstallOverChildren => Some(Rule::InstallSparesChildren),
         }
     }
 }

@@ -9,7 +9,7 @@ use proto::frontier_v1 as pb;
 
 use super::fetch::judge_offer;
 use super::plan::{CRAWL, FORGOTTEN_CRAWL, NODES, Plan};
-use super::world::{World, link, partition};
+use super::world::{To, World, link, partition};
 
 /// URLs that a client which offers and forgets keeps at a time.
 const WATCHED_URLS: usize = 12;
@@ -41,11 +41,14 @@ pub(super) async fn set_policies(world: &World, shard: u64) {
             shard,
             policy: Some(pb::set_policy_request::Policy::Crawl(policy)),
         };
-        let send = |there: Arc<dyn Frontier>| -> Sent<pb::SetPolicyResponse> {
-            let request = request.clone();
+        let send = |there: Arc<dyn Frontier>, shard| -> Sent<pb::SetPolicyResponse> {
+            let request = pb::SetPolicyRequest {
+                shard,
+                ..request.clone()
+            };
             Box::pin(async move { there.set_policy(request).await })
         };
-        while world.ask(shard, 10, send).await.is_err() {}
+        while world.ask(To::Shard(shard), 10, send).await.is_err() {}
     }
 }
 
@@ -68,17 +71,29 @@ pub(super) async fn seed(world: Arc<World>) {
     world.is_seeded.store(true, Ordering::Relaxed);
 }
 
+/// Offers one URL to a shard. That it is another's is an error of the call, since nothing was done.
+pub(super) fn offers(
+    crawl: u32,
+    url: &str,
+) -> impl Fn(Arc<dyn Frontier>, u64) -> Sent<pb::DiscoverResponse> + use<> {
+    let items = vec![link(crawl, url)];
+    move |there, shard| {
+        let items = items.clone();
+        Box::pin(async move {
+            let response = there.discover(pb::DiscoverRequest { shard, items }).await?;
+            if response.results[0].code() == pb::discover_result::Code::WrongShard {
+                return Err(CallError::WrongShard { map_version: 0 });
+            }
+            Ok(response)
+        })
+    }
+}
+
 async fn offer(world: &World, url: &str) {
-    let shard = world.owner(url);
-    let request = pb::DiscoverRequest {
-        shard,
-        items: vec![link(CRAWL, url)],
-    };
-    let send = |there: Arc<dyn Frontier>| -> Sent<pb::DiscoverResponse> {
-        let request = request.clone();
-        Box::pin(async move { there.discover(request).await })
-    };
-    if let Ok(response) = world.ask(shard, 5, send).await {
+    if let Ok(response) = world
+        .ask(To::Owner(partition(url)), 5, offers(CRAWL, url))
+        .await
+    {
         judge_offer(world, url, &response);
     }
 }
@@ -144,17 +159,24 @@ pub(super) async fn forget_and_repeat(world: Arc<World>, client: u64) {
 /// node may be asked after the others: if it leads, they do so in vain.
 async fn once<A>(
     world: &World,
+    url: &str,
     last: Option<u64>,
-    send: impl Fn(Arc<dyn Frontier>) -> Sent<A>,
+    send: impl Fn(Arc<dyn Frontier>, u64) -> Sent<A>,
 ) -> Option<(A, u64)> {
+    let hash = partition(url);
+    let mut shard = world.owner_or_earlier(hash);
     let first = world.any_node();
     let mut order: Vec<u64> = (0..NODES).map(|n| (first + n) % NODES + 1).collect();
     order.sort_by_key(|node| last == Some(*node));
     for node in order.into_iter().cycle().take(4 * NODES as usize) {
         let mut there = world.node(node);
         there.may_repeat = false;
-        match send(Arc::new(there)).await {
+        match send(Arc::new(there), shard).await {
             Ok(answer) => return Some((answer, node)),
+            Err(CallError::WrongShard { .. }) => {
+                world.is_wrong_shard(shard, node).await;
+                shard = world.owner(hash);
+            }
             Err(CallError::NotLeader { .. }) => world.sleep((5, 60)).await,
             Err(_) => return None,
         }
@@ -164,15 +186,8 @@ async fn once<A>(
 
 async fn offer_again(world: &World, watched: &Watched) -> Option<Watched> {
     let (url, known) = (&watched.url, watched.known);
-    let request = pb::DiscoverRequest {
-        shard: world.owner(url),
-        items: vec![link(FORGOTTEN_CRAWL, url)],
-    };
-    let (response, node) = once(world, watched.forgotten_by, |there| {
-        let request = request.clone();
-        Box::pin(async move { there.discover(request).await })
-    })
-    .await?;
+    let offer = offers(FORGOTTEN_CRAWL, url);
+    let (response, node) = once(world, url, watched.forgotten_by, offer).await?;
     let code = response.results[0].code();
     world
         .trace
@@ -200,15 +215,18 @@ async fn offer_again(world: &World, watched: &Watched) -> Option<Watched> {
 async fn forget(world: &World, watched: &Watched) -> Option<Watched> {
     let url = &watched.url;
     let request = pb::RemoveRequest {
-        shard: world.owner(url),
+        shard: 0,
         target: Some(pb::remove_request::Target::Url(url.clone())),
         crawl: FORGOTTEN_CRAWL,
         partition: partition(url),
         forget: true,
         cursor: Default::default(),
     };
-    let (response, node) = once(world, None, |there| {
-        let request = request.clone();
+    let (response, node) = once(world, url, None, |there, shard| {
+        let request = pb::RemoveRequest {
+            shard,
+            ..request.clone()
+        };
         Box::pin(async move { there.remove(request).await })
     })
     .await?;

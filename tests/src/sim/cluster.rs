@@ -119,12 +119,12 @@ impl Cluster {
             .block_on(async { tokio::time::advance(gap).await });
     }
 
-    /// A node that believes to lead some shard.
-    pub(super) fn some_leader(&self) -> Option<u64> {
+    /// A node that believes to lead that shard.
+    pub(super) fn some_leader(&self, shard: u64) -> Option<u64> {
         (1..=NODES).find(|node| {
             self.process(*node).node().is_some_and(|open| {
                 open.engine()
-                    .group(1)
+                    .group(shard)
                     .is_some_and(|group| group.status().is_leader)
             })
         })
@@ -154,7 +154,12 @@ impl Cluster {
             let task = self.runtime.spawn(Arc::clone(&fetcher).run(shard));
             task.abort_handle()
         });
-        self.fetchers.push(tasks.collect());
+        let mut tasks: Vec<AbortHandle> = tasks.collect();
+        if self.world.plan.splits > 0 {
+            let task = self.runtime.spawn(fetcher.follow_splits());
+            tasks.push(task.abort_handle());
+        }
+        self.fetchers.push(tasks);
     }
 
     /// One fetcher dies with all it holds; another comes.

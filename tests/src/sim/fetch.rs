@@ -2,14 +2,16 @@
 //! the request and one at its write, ages of the contact taken when a report is sent.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use client::Frontier;
+use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
+use super::clients::offers;
 use super::clock::FetcherClock;
 use super::plan::CRAWL;
-use super::world::{World, host, link};
+use super::world::{To, World, host, link, partition};
 
 /// What is kept back of a lease, ms, and the part of its length beside it.
 const MARGIN_MS: u64 = 1_000;
@@ -170,15 +172,8 @@ impl Held {
             return undelivered;
         }
         for target in world.plan.links(url) {
-            let request = pb::DiscoverRequest {
-                shard: world.owner(&target),
-                items: vec![link(CRAWL, &target)],
-            };
-            let send = |there: Arc<dyn Frontier>| -> futures::future::BoxFuture<'static, _> {
-                let request = request.clone();
-                Box::pin(async move { there.discover(request).await })
-            };
-            match world.ask(request.shard, 2, send).await {
+            let to = To::Owner(partition(&target));
+            match world.ask(to, 2, offers(CRAWL, &target)).await {
                 Ok(response) => judge_offer(world, &target, &response),
                 Err(_) => undelivered.push(link(CRAWL, &target)),
             }
@@ -222,22 +217,36 @@ impl Held {
         let is_stored = is_page && contact.responded_ms.is_some();
         let times = 1 + u64::from(world.mishap(100));
         for time in 0..times {
-            let send = |there: Arc<dyn Frontier>| -> futures::future::BoxFuture<'static, _> {
-                // Ages are taken when it is sent, each time.
-                let report = pb::Report {
-                    key: self.lease.key,
-                    token: self.lease.token,
-                    contact: Some(contact.to_wire(self.clock.now_ms())),
-                    outcome: Some(outcome.clone()),
-                    undelivered: undelivered.clone(),
+            // Calls after which the lease may be closed without an answer.
+            let unsure = Arc::new(AtomicU64::new(0));
+            let send =
+                |there: Arc<dyn Frontier>, shard| -> futures::future::BoxFuture<'static, _> {
+                    let unsure = Arc::clone(&unsure);
+                    unsure.fetch_add(1, Ordering::Relaxed);
+                    // Ages are taken when it is sent, each time.
+                    let report = pb::Report {
+                        key: self.lease.key,
+                        token: self.lease.token,
+                        contact: Some(contact.to_wire(self.clock.now_ms())),
+                        outcome: Some(outcome.clone()),
+                        undelivered: undelivered.clone(),
+                    };
+                    let request = pb::ReportRequest {
+                        shard,
+                        items: vec![report],
+                    };
+                    Box::pin(async move {
+                        let answer = match there.report(request).await {
+                            Ok(told) => moved(told.results[0].code()).map_or(Ok(told), Err),
+                            Err(error) => Err(error),
+                        };
+                        if matches!(answer, Err(CallError::WrongShard { .. })) {
+                            unsure.fetch_sub(1, Ordering::Relaxed);
+                        }
+                        answer
+                    })
                 };
-                let request = pb::ReportRequest {
-                    shard: self.shard,
-                    items: vec![report],
-                };
-                Box::pin(async move { there.report(request).await })
-            };
-            let Ok(response) = world.ask(self.shard, 30, send).await else {
+            let Ok(response) = world.ask(self.to(), 30, send).await else {
                 return world
                     .trace
                     .event(format!("report given up {}", self.lease.token));
@@ -250,13 +259,28 @@ impl Held {
                 pb::report_result::Code::Closed if time == 0 => {
                     self.taken(url, is_stored, &undelivered);
                 }
-                pb::report_result::Code::LeaseLost => world.oracle.lost(),
+                pb::report_result::Code::LeaseLost => {
+                    let is_first = time == 0 && unsure.load(Ordering::Relaxed) == 1;
+                    self.judge_lost(is_first && world.plan.repeat_permille == 0);
+                }
                 pb::report_result::Code::Closed | pb::report_result::Code::Requeued => {}
                 other => world
                     .trace
                     .violation(format!("report of {url} answered {other:?}")),
             }
         }
+    }
+
+    /// A token is good until the deadline, whichever shard the host lies in, unless an earlier report closed the lease.
+    fn judge_lost(&self, is_first: bool) {
+        let (now_ms, token) = (self.clock.now_ms(), self.lease.token);
+        if is_first && now_ms < self.deadline_ms {
+            let until_ms = self.deadline_ms;
+            self.world.trace.violation(format!(
+                "P2: token {token} was lost at {now_ms}, good until {until_ms}"
+            ));
+        }
+        self.world.oracle.lost();
     }
 
     fn taken(&self, url: &str, is_stored: bool, undelivered: &[pb::DiscoverItem]) {
@@ -270,23 +294,34 @@ impl Held {
         }
     }
 
+    /// Whoever granted the lease, or owns its hash by now.
+    fn to(&self) -> To {
+        To::Granter(self.shard, self.lease.key.unwrap_or_default().partition)
+    }
+
     async fn release(&self) {
-        let request = pb::ReleaseRequest {
-            shard: self.shard,
-            items: vec![pb::ReleaseItem {
-                key: self.lease.key,
-                token: self.lease.token,
-            }],
+        let item = pb::ReleaseItem {
+            key: self.lease.key,
+            token: self.lease.token,
         };
-        let send = |there: Arc<dyn Frontier>| -> futures::future::BoxFuture<'static, _> {
-            let request = request.clone();
-            Box::pin(async move { there.release(request).await })
+        let send = |there: Arc<dyn Frontier>, shard| -> futures::future::BoxFuture<'static, _> {
+            let items = vec![item];
+            Box::pin(async move {
+                let response = there.release(pb::ReleaseRequest { shard, items }).await?;
+                moved(response.results[0].code()).map_or(Ok(response), Err)
+            })
         };
-        let _outcome = self.world.ask(self.shard, 3, send).await;
+        let _outcome = self.world.ask(self.to(), 3, send).await;
         self.world
             .trace
             .event(format!("release {}", self.lease.token));
     }
+}
+
+/// That a lease went with its host to another shard is an error of the call, since nothing was done.
+fn moved(code: pb::report_result::Code) -> Option<CallError> {
+    (code == pb::report_result::Code::WrongShard)
+        .then_some(CallError::WrongShard { map_version: 0 })
 }
 
 /// An answer to one offered URL of the fetchers' crawl.

@@ -29,6 +29,22 @@ impl Fetcher {
         [self.session.to_be_bytes(), *b"fetcher."].concat()
     }
 
+    /// Leases from children too, as soon as answers tell of them.
+    pub(super) async fn follow_splits(self: Arc<Self>) {
+        let mut map = self.world.map();
+        let mut known: BTreeSet<u64> = (1..=self.world.plan.shards).collect();
+        let mut runs = JoinSet::new();
+        loop {
+            let shards = map.borrow_and_update().shards();
+            for shard in shards.into_iter().filter(|shard| known.insert(*shard)) {
+                runs.spawn(Arc::clone(&self).run(shard));
+            }
+            if map.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Leases from one shard for ever.
     pub(super) async fn run(self: Arc<Self>, shard: u64) {
         let mut leases = JoinSet::new();
@@ -88,6 +104,10 @@ impl Fetcher {
                     } else {
                         sent_ms
                     };
+                    if response.map_version > world.map().borrow().version() {
+                        let there = Arc::clone(world);
+                        tokio::spawn(async move { there.ask_map(node).await });
+                    }
                     return Some((response, counted_from_ms));
                 }
                 Err(CallError::StaleCall { newest_number }) => {

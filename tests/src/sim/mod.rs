@@ -11,7 +11,8 @@
 //! | `process`, `clock`, `disk` | a node as a process: its lives, its clocks, what a power loss leaves |
 //! | `net` | messages between processes |
 //! | `world`, `fetcher`, `fetch`, `clients` | model fetchers by the rules of the lease, and other clients |
-//! | `web`, `oracle`, `replicas`, `audit` | the judges: gaps at the web, promises, replicas, the end |
+//! | `splits`, `shard_map` | splits under way, driven as group 0 drives them; the map as clients know it |
+//! | `web`, `oracle`, `replicas`, `audit`, `owners` | the judges: gaps at the web, promises, replicas, the end, one owner for each hash |
 //! | `nemesis`, `bug` | faults; bugs that can be put back |
 //! | `cluster`, `run`, `trace`, `watchdog` | true time, one run, what happened, a run that does not go on |
 //!
@@ -30,11 +31,14 @@ mod fetcher;
 mod nemesis;
 mod net;
 mod oracle;
+mod owners;
 mod plan;
 mod process;
 mod replicas;
 mod rng;
 mod run;
+mod shard_map;
+mod splits;
 mod tests;
 mod trace;
 mod watchdog;

@@ -45,6 +45,8 @@ pub(super) struct Plan {
     pub(super) node_ppm: Vec<i64>,
     pub(super) log_keep_entries: u64,
     pub(super) flush_interval_ms: u64,
+    /// Shards that are split while faults go on.
+    pub(super) splits: u64,
 }
 
 impl Plan {
@@ -52,6 +54,8 @@ impl Plan {
     pub(super) fn new(seed: u64, bug: Option<Bug>) -> Self {
         let mut rng = Rng::new(seed, 1);
         let fetch_timeout_ms = rng.between((800, 2_000));
+        // Of their own numbers: all else of a seed is as it is without splits.
+        let splits = *Rng::new(seed, 9).pick(&[0, 1, 2, 2, 3]);
         let ppm = |rng: &mut Rng| *rng.pick(&[-500, -100, 0, 100, 500]);
         Self {
             seed,
@@ -76,6 +80,11 @@ impl Plan {
             last_moment_permille: *rng.pick(&[40, 400]),
             raft_ms: *rng.pick(&[(150, 500, 1_000), (240, 500, 800)]),
             sync_ms: *rng.pick(&[(1, 4), (1, 4), (4, 40)]),
+            splits: if bug.is_none_or(Bug::is_of_splits) {
+                splits
+            } else {
+                0
+            },
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
-use machine::invariants::{View, check_state};
+use machine::invariants::{STEPS, View, check_state};
 use machine::{Machine, Row, Rows, RowsError, ShardId};
 use raftlog::{GroupState, GroupStatus, KeyRange, StateDb, StopReason};
 
@@ -25,8 +26,21 @@ impl Rows for NodeRows<'_> {
     }
 }
 
+/// Invariants of one step that hold over many as well.
+const FORWARD: [&str; 2] = ["I19", "I20"];
+
 /// The rows of one shard of a node at one moment, as the machine's invariants read them: as if there were no others.
-struct ShardRows(Vec<Row>);
+struct ShardRows {
+    rows: Vec<Row>,
+    /// Last hash of the range.
+    last: u64,
+}
+
+/// The newest state that was seen of a shard while its range ended with some hash.
+struct Newest {
+    index: u64,
+    view: Rc<View>,
+}
 
 impl ShardRows {
     /// Of the range that the shard's own row says it has: a split makes it smaller, and a child may live beside it.
@@ -39,28 +53,29 @@ impl ShardRows {
             let found = node.scan(&from, &to, usize::MAX);
             rows.extend(found.map_err(|error| error.to_string())?);
         }
-        Ok(Self(rows))
+        Ok(Self { rows, last })
     }
 
     fn place(&self, key: &[u8]) -> usize {
-        self.0.partition_point(|(other, _)| other.as_slice() < key)
+        self.rows
+            .partition_point(|(other, _)| other.as_slice() < key)
     }
 
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
+        self.rows.hash(&mut hasher);
         hasher.finish()
     }
 }
 
 impl Rows for ShardRows {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
-        let row = self.0.get(self.place(key));
+        let row = self.rows.get(self.place(key));
         Ok(row.filter(|row| row.0 == key).map(|row| row.1.clone()))
     }
 
     fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<Row>, RowsError> {
-        let rows = self.0.get(self.place(from)..self.place(to));
+        let rows = self.rows.get(self.place(from)..self.place(to));
         Ok(rows
             .unwrap_or_default()
             .iter()
@@ -80,6 +95,8 @@ pub(super) struct Replicas {
     checks: u64,
     /// Term in which a node was seen to lead, by shard and node.
     leading: BTreeMap<(u64, u64), u64>,
+    /// By shard and the last hash of its range.
+    newest: BTreeMap<(u64, u64), Newest>,
 }
 
 impl Replicas {
@@ -136,10 +153,51 @@ impl Replicas {
         }
     }
 
+    /// What only goes forward, since the newest earlier state of the shard; of a child, since its parent's before the split.
+    fn check_forward(
+        &mut self,
+        shard: ShardId,
+        index: u64,
+        last: u64,
+        view: View,
+        db: &StateDb,
+    ) -> Result<(), String> {
+        let newest = self.newest.iter().filter(|((of, _), _)| *of == shard.0);
+        let newest = newest.max_by_key(|(_, newest)| newest.index);
+        if newest.is_some_and(|(_, newest)| newest.index >= index) {
+            return Ok(());
+        }
+        let before = match newest {
+            Some((_, newest)) => Some(Rc::clone(&newest.view)),
+            None => self.parent(shard, last, db)?,
+        };
+        if let Some(before) = before {
+            let forward = STEPS.iter().filter(|step| FORWARD.contains(&step.number));
+            for step in forward {
+                (step.check)(&before, &view).map_err(|violation| violation.to_string())?;
+            }
+        }
+        let view = Rc::new(view);
+        self.newest.insert((shard.0, last), Newest { index, view });
+        Ok(())
+    }
+
+    /// The newest state of the shard that a child was split from while it still had the child's range.
+    fn parent(&self, child: ShardId, last: u64, db: &StateDb) -> Result<Option<Rc<View>>, String> {
+        for ((shard, before), newest) in &self.newest {
+            let named = Machine::stored_split(&NodeRows(db), ShardId(*shard), child);
+            if *before == last && named.map_err(|error| error.to_string())? {
+                return Ok(Some(Rc::clone(&newest.view)));
+            }
+        }
+        Ok(None)
+    }
+
     fn check_one(&mut self, shard: ShardId, index: u64, db: &StateDb) -> Result<(), String> {
         let rows = ShardRows::read(db, shard)?;
         let view = View::read(&rows, shard).map_err(|error| error.to_string())?;
         check_state(&view).map_err(|violation| violation.to_string())?;
+        self.check_forward(shard, index, rows.last, view, db)?;
         let hash = rows.hash();
         let first = *self.seen.entry((shard.0, index)).or_insert(hash);
         if first == hash {

@@ -32,6 +32,8 @@ pub(super) struct Outcome {
     pub(super) leases: u64,
     pub(super) lost_reports: u64,
     pub(super) accepted: u64,
+    pub(super) splits: u64,
+    pub(super) wrong_shards: u64,
 }
 
 impl Outcome {
@@ -81,7 +83,7 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
     trace.event("peace ends");
     let peace_ms = cluster.awake_ms;
     let until_ms = peace_ms + plan.fault_ms;
-    let mut nemesis = Nemesis::new(seed, plan.fault_pause_ms, (peace_ms, until_ms));
+    let mut nemesis = Nemesis::new(&plan, (peace_ms, until_ms));
     while cluster.awake_ms < until_ms && !trace.is_broken() {
         nemesis.act(&mut cluster);
         step(&mut cluster, &mut replicas);
@@ -115,6 +117,8 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         leases,
         lost_reports,
         accepted: cluster.world.oracle.all_accepted().len() as u64,
+        splits: cluster.world.splits.done(),
+        wrong_shards: cluster.world.wrong_shards(),
         plan,
     }
 }

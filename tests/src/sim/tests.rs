@@ -77,6 +77,8 @@ struct Totals {
     lost_reports: u64,
     contacts: u64,
     accepted: u64,
+    splits: u64,
+    wrong_shards: u64,
     /// The smallest part by which a gap was longer than it had to be, in thousandths.
     tightest_gap_permille: Option<u64>,
     broken: Vec<u64>,
@@ -95,12 +97,15 @@ impl Totals {
         self.lost_reports += outcome.lost_reports;
         self.contacts += outcome.contacts;
         self.accepted += outcome.accepted;
+        self.splits += outcome.splits;
+        self.wrong_shards += outcome.wrong_shards;
         if let Some(gap_ms) = outcome.shortest_gap_ms {
             let permille = gap_ms * 1000 / outcome.plan.min_delay_ms;
             let least = self.tightest_gap_permille.unwrap_or(u64::MAX).min(permille);
             self.tightest_gap_permille = Some(least);
         }
-        if outcome.contacts == 0 || outcome.faults == 0 || outcome.checks == 0 {
+        let has_no_split = outcome.splits == 0 && outcome.plan.splits > 0;
+        if outcome.contacts == 0 || outcome.faults == 0 || outcome.checks == 0 || has_no_split {
             self.empty.push(outcome.plan.seed);
         }
         if !outcome.trace.violations.is_empty() {

@@ -1,12 +1,14 @@
 //! What fetchers and clients share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::{CallError, Frontier};
 use futures::future::BoxFuture;
 use proto::frontier_v1 as pb;
+use tokio::sync::watch;
 use urlkey::{CanonicalUrl, SuffixList};
 
 use super::net::{Net, RemoteFrontier, WORLD};
@@ -14,11 +16,24 @@ use super::oracle::Oracle;
 use super::plan::{NODES, Plan};
 use super::process::address;
 use super::rng::Rng;
+use super::shard_map::ShardMap;
+use super::splits::Splits;
 use super::trace::Trace;
 use super::web::Web;
 
 /// Longest URL.
 const URL_SIZE_BYTES: usize = 8_192;
+
+/// Whom a call is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum To {
+    /// That shard and no other.
+    Shard(u64),
+    /// Whoever owns a partition hash.
+    Owner(u64),
+    /// The shard that granted a lease; whoever owns its hash, if that is another one by now.
+    Granter(u64, u64),
+}
 
 /// Everything outside the nodes.
 pub(super) struct World {
@@ -27,6 +42,8 @@ pub(super) struct World {
     pub(super) trace: Arc<Trace>,
     pub(super) web: Web,
     pub(super) oracle: Oracle,
+    /// What group 0 would know of splits.
+    pub(super) splits: Splits,
     /// Start of true time.
     pub(super) origin: tokio::time::Instant,
     /// The crawls are set up and their first page is in: faults may begin.
@@ -39,7 +56,11 @@ pub(super) struct World {
     pub(super) is_over: AtomicBool,
     rng: Mutex<Rng>,
     /// Which node led a shard last, as far as is known.
-    leaders: Mutex<Vec<u64>>,
+    leaders: Mutex<BTreeMap<u64, u64>>,
+    /// What fetchers and clients know of the shard map: what answers told them.
+    map: watch::Sender<ShardMap>,
+    /// Answers that what was asked for is another shard's.
+    wrong_shards: AtomicU64,
 }
 
 impl World {
@@ -53,7 +74,10 @@ impl World {
             web: Web::new(Arc::clone(&trace), plan.min_delay_ms),
             oracle: Oracle::new(Arc::clone(&trace)),
             rng: Mutex::new(Rng::new(plan.seed, 4)),
-            leaders: Mutex::new(vec![1; plan.shards as usize + 1]),
+            splits: Splits::new(plan.shards),
+            leaders: Mutex::default(),
+            map: watch::Sender::new(ShardMap::founding(plan.shards)),
+            wrong_shards: AtomicU64::new(0),
             is_set_up: AtomicBool::new(false),
             is_seeded: AtomicBool::new(false),
             is_healed: AtomicBool::new(false),
@@ -110,11 +134,11 @@ impl World {
     }
 
     fn leader(&self, shard: u64) -> u64 {
-        self.leaders.lock().unwrap()[shard as usize]
+        *self.leaders.lock().unwrap().get(&shard).unwrap_or(&1)
     }
 
     fn set_leader(&self, shard: u64, node: u64) {
-        self.leaders.lock().unwrap()[shard as usize] = node;
+        self.leaders.lock().unwrap().insert(shard, node);
     }
 
     /// Where to ask next after an answer that helps no further.
@@ -140,18 +164,23 @@ impl World {
         }
     }
 
-    /// Asks until there is an answer, at most so often.
+    /// Asks until there is an answer, at most so often. Where the answer is that another shard owns what was asked for, the map
+    /// is asked for, and then that shard.
     pub(super) async fn ask<A>(
         &self,
-        shard: u64,
+        to: To,
         tries: u64,
-        send: impl Fn(Arc<dyn Frontier>) -> BoxFuture<'static, Result<A, CallError>>,
+        send: impl Fn(Arc<dyn Frontier>, u64) -> BoxFuture<'static, Result<A, CallError>>,
     ) -> Result<A, CallError> {
+        let mut shard = match to {
+            To::Shard(shard) | To::Granter(shard, _) => shard,
+            To::Owner(hash) => self.owner_or_earlier(hash),
+        };
         let mut node = self.first_node(shard);
         let mut tried = 0;
         loop {
             tried += 1;
-            match send(Arc::new(self.node(node))).await {
+            match send(Arc::new(self.node(node)), shard).await {
                 Ok(answer) => {
                     self.set_leader(shard, node);
                     return Ok(answer);
@@ -161,20 +190,61 @@ impl World {
                         .event(format!("gave up on shard {shard}: {error}"));
                     return Err(error);
                 }
+                Err(CallError::WrongShard { .. }) => {
+                    self.is_wrong_shard(shard, node).await;
+                    if let To::Owner(hash) | To::Granter(_, hash) = to {
+                        shard = self.owner(hash);
+                    }
+                    node = self.any_node();
+                }
                 Err(error) => node = self.learn(shard, node, &error),
             }
             self.sleep((20, 400)).await;
         }
     }
 
-    /// The shard that owns a URL.
-    pub(super) fn owner(&self, url: &str) -> u64 {
-        let hash = partition(url);
-        frontier_node::equal_ranges(self.plan.shards)
-            .iter()
-            .find(|range| (range.first..=range.last).contains(&hash))
-            .unwrap()
-            .shard
+    /// The shard that owns a hash, as far as fetchers and clients know.
+    pub(super) fn owner(&self, hash: u64) -> u64 {
+        self.map.borrow().owner(hash)
+    }
+
+    /// The same by somebody who may not have heard of splits.
+    pub(super) fn owner_or_earlier(&self, hash: u64) -> u64 {
+        if self.plan.splits > 0 && self.mishap(50) {
+            ShardMap::founding(self.plan.shards).owner(hash)
+        } else {
+            self.owner(hash)
+        }
+    }
+
+    /// The shards that fetchers and clients know of, and each change.
+    pub(super) fn map(&self) -> watch::Receiver<ShardMap> {
+        self.map.subscribe()
+    }
+
+    /// A node answered that a shard is not there, or not the owner: it may know a newer map.
+    pub(super) async fn is_wrong_shard(&self, shard: u64, node: u64) {
+        self.wrong_shards.fetch_add(1, Ordering::Relaxed);
+        self.trace.event(format!("wrong shard {shard} at {node}"));
+        self.ask_map(node).await;
+    }
+
+    /// How often that was answered.
+    pub(super) fn wrong_shards(&self) -> u64 {
+        self.wrong_shards.load(Ordering::Relaxed)
+    }
+
+    /// Learns what a node knows of the map.
+    pub(super) async fn ask_map(&self, node: u64) {
+        let request = pb::ShardMapRequest {};
+        let Ok(told) = self.node(node).shard_map(request).await else {
+            return;
+        };
+        let told = ShardMap::of(&told);
+        if self.map.send_if_modified(|map| map.learn(&told)) {
+            let map = self.map.borrow().to_string();
+            self.trace.event(format!("{node} tells of {map}"));
+        }
     }
 }
 
