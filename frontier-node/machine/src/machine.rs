@@ -1,6 +1,7 @@
 //! The machine: what a shard knows without reading rows.
 
 use crate::{
+    command::lease::budget::spread_ms,
     counters::Counter,
     keys::{self, meta::MetaRow},
     limits,
@@ -123,7 +124,13 @@ impl Machine {
         };
         LongestWaits {
             visit_ms: longest(|policy| policy.revisit_max_ms),
-            budget_ms: longest(|policy| policy.budget_cycle_ms.saturating_mul(2)),
+            budget_ms: longest(|policy| {
+                let cycle_ms = policy.budget_cycle_ms;
+                // An end of a cycle is at most two ahead, and the wait for it somewhat longer.
+                cycle_ms
+                    .saturating_mul(2)
+                    .saturating_add(spread_ms(cycle_ms))
+            }),
             robots_ms: Robots::LONGEST_FRESH_MS,
         }
     }

@@ -117,7 +117,7 @@ impl Totals {
 
 /// Bugs put back, each with a seed that catches it and what is said then.
 const CAUGHT: [(Bug, u64, &str); 6] = [
-    (Bug::StaleTimeBase, 32, "P1: "),
+    (Bug::StaleTimeBase, 36, "P1: "),
     (Bug::DeadlineFromReceipt, 57, "P1: "),
     (Bug::TokenRestart, 1, "I5 broken"),
     (Bug::PurgePastFlush, 5, "does not open"),

@@ -1,7 +1,7 @@
 //! `lease`: grants for one numbered call of a fetcher's session.
 
 mod apply;
-mod budget;
+pub(crate) mod budget;
 mod grant;
 mod repeat;
 #[cfg(test)]

@@ -134,8 +134,12 @@ impl Step<'_> {
                 for budget in rest.budgets.iter_mut().filter(|budget| {
                     budget.wait_until_unix_ms != 0 && is_past(budget.wait_until_unix_ms, budget_ms)
                 }) {
-                    // The next lease opens the new cycle.
-                    (budget.wait_until_unix_ms, budget.spent, budget.ends_unix_ms) = (0, 0, 0);
+                    budget.wait_until_unix_ms = 0;
+                    if is_past(budget.ends_unix_ms, budget_ms) {
+                        // The next lease opens the new cycle. Where only the wait was too long, by a cycle of before, what is
+                        // spent stays so.
+                        (budget.spent, budget.ends_unix_ms) = (0, 0);
+                    }
                     host.since_ms = now_ms;
                 }
                 rest.budgets

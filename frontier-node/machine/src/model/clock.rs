@@ -227,7 +227,8 @@ impl Model {
             .crawls
             .values()
             .map(|crawl| budget_cycle_ms(&crawl.given));
-        2 * cycles.max().unwrap_or(0)
+        let cycle_ms = cycles.max().unwrap_or(0);
+        2 * cycle_ms + cycle_ms / 8
     }
 
     /// URLs that could go out now if the clock allows, as pages or behind their robots.txt.

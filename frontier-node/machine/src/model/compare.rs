@@ -165,9 +165,13 @@ impl Model {
         for host in &mut hosts {
             let row = after.hosts.get(&(host.partition, host.name.clone()));
             let row = row.ok_or_else(|| format!("{} has no row", host.name))?;
-            compare_host(host, row, (self.now_ms, self.wall_ms), |crawl| {
-                longest_ms.min(2 * self.cycle_ms(crawl))
-            })?;
+            compare_host(
+                host,
+                row,
+                (self.now_ms, self.wall_ms),
+                longest_ms,
+                |crawl| longest_ms.min(2 * self.cycle_ms(crawl)),
+            )?;
         }
         self.hosts = hosts;
         Ok(())
@@ -178,6 +182,7 @@ fn compare_host(
     host: &mut Host,
     row: &HostRow,
     (now_ms, wall_ms): (u64, u64),
+    longest_wait_ms: u64,
     longest_ms: impl Fn(u32) -> u64,
 ) -> Judged {
     let name = &host.name;
@@ -229,8 +234,11 @@ fn compare_host(
         let is_past =
             own.ends_unix_ms <= wall_ms || own.ends_unix_ms > wall_ms + longest_ms(row.crawl);
         if own.wait_until_unix_ms != 0 && row.wait_until_unix_ms == 0 {
-            // The wait is over; the next lease opens the new cycle, or has opened it.
-            must(is_past && row.spent <= 1, wrong)?;
+            // The wait is over; the next lease opens the new cycle, or has opened it. Or a wait was taken back that is longer
+            // than one may be now, and what was spent stays so.
+            let is_kept = (row.ends_unix_ms, row.spent) == (own.ends_unix_ms, own.spent);
+            let was_too_long = own.wait_until_unix_ms > wall_ms + longest_wait_ms;
+            must(is_past && row.spent <= 1 || was_too_long && is_kept, wrong)?;
         } else if own.ends_unix_ms == row.ends_unix_ms {
             must(row.spent == own.spent, wrong)?;
         } else {

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use client::{Peer, Router, RouterOptions};
 use pb::discover_result::Code as Offer;
 use pb::report_result::Code;
 
 use super::held::image;
 use super::trio::{ALL, Trio};
 use super::*;
+use urlkey::SuffixList;
 
 async fn offer_many(frontier: &Arc<dyn Frontier>, shard: u64, host: &str) {
     for number in 100..160 {
@@ -183,5 +185,68 @@ async fn a_leader_that_is_behind_its_own_split_does_not_answer_for_the_child() {
     let of_child = trio.leader(CHILD).await;
     let new = discover(&trio.frontier(of_child), CHILD, vec![link(&url)]).await;
     assert_eq!(new, [Offer::New]);
+    trio.close().await;
+}
+
+/// Clients offer all the while, through routers that know only the map of before: each URL is accepted once, by its owner.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_offered_during_a_split_is_accepted_once() {
+    const CLIENTS: u64 = 4;
+    const BATCHES: u64 = 30;
+    let trio = Trio::start(1_000).await;
+    let leader = trio.leader(1).await;
+    create_crawl(&trio.frontier(leader), 1, 1).await;
+    let peer = |id: u64| Peer {
+        address: format!("n{id}"),
+        frontier: trio.frontier(id),
+    };
+    let mut clients = Vec::new();
+    for client in 0..CLIENTS {
+        let options = RouterOptions::new(SuffixList::shipped());
+        let router = Router::connect(ALL.map(peer).into(), options)
+            .await
+            .unwrap();
+        clients.push(tokio::spawn(async move {
+            for batch in 0..BATCHES {
+                let url = |site: u64| page(&format!("w.s{site}.example"), client * 1_000 + batch);
+                let items = (0..20).map(|site| link(&url(site))).collect();
+                let offered = router.offer(items).await;
+                assert_eq!(offered.undelivered, []);
+                let codes = offered
+                    .results
+                    .iter()
+                    .flatten()
+                    .map(pb::DiscoverResult::code);
+                assert!(
+                    codes
+                        .into_iter()
+                        .all(|c| matches!(c, Offer::New | Offer::Known))
+                );
+            }
+            router.map_version()
+        }));
+    }
+    let accepted = async |shard| {
+        let leader = trio.leader(shard).await;
+        let status = status(&trio.frontier(leader), shard).await;
+        assert_conserved(&status);
+        status.terms.unwrap().accepted
+    };
+    let all = CLIENTS * BATCHES * 20;
+    while accepted(1).await < all / 16 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    trio.nodes[&leader].split_shard(split(&ALL)).await.unwrap();
+    let mut versions = Vec::new();
+    for client in clients {
+        versions.push(client.await.unwrap());
+    }
+    assert!(
+        versions.contains(&3),
+        "nobody heard of the split: {versions:?}"
+    );
+    let (parent, child) = (accepted(1).await, accepted(CHILD).await);
+    assert!(child > 0 && parent > 0);
+    assert_eq!(parent + child, all);
     trio.close().await;
 }

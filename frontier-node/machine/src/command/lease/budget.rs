@@ -50,6 +50,11 @@ impl Step<'_> {
     }
 }
 
+/// What waits are spread by: a spent host waits up to a quarter of this beyond the end of its cycle.
+pub(crate) const fn spread_ms(cycle_ms: u64) -> u64 {
+    cycle_ms / 8
+}
+
 /// A crawl's budget on a host as it stands now.
 fn rolled(
     stored: Option<BudgetRow>,
@@ -74,8 +79,9 @@ fn rolled(
     }
     if policy.host_budget_pages != 0 && budget.spent >= policy.host_budget_pages {
         // Hosts that were spent together do not all come back with the first second of the cycle.
-        budget.wait_until_unix_ms = hash::jitter_ms(cycle_ms / 8, u64::MAX, hash)
-            .saturating_sub(cycle_ms / 8)
+        let spread_ms = spread_ms(cycle_ms);
+        budget.wait_until_unix_ms = hash::jitter_ms(spread_ms, u64::MAX, hash)
+            .saturating_sub(spread_ms)
             .saturating_add(budget.ends_unix_ms);
     }
     budget
