@@ -6,6 +6,7 @@
 mod applied;
 mod control;
 mod instance;
+mod longer_log;
 mod membership;
 mod opening;
 mod propose;
@@ -24,6 +25,7 @@ use futures::future::BoxFuture;
 
 pub(crate) use applied::{AppliedState, founding_log_id, load_applied};
 pub(crate) use instance::Instance;
+pub(crate) use longer_log::LongerLog;
 pub(crate) use opening::open_instance;
 pub(crate) use slot::{GroupSlot, Running};
 pub(crate) use supervisor::supervise;

@@ -41,6 +41,7 @@
 //! group.wait_for_recovery(timeout).await -> Result<applied index, ReadError>
 //! group.last_received() -> Option<LastReceived>; group.status() -> GroupStatus
 //! group.flush().await; group.trigger_election().await; group.transfer_leader(to).await; group.shutdown().await
+//! group.knows_longer_log() -> bool                                                         it stood and cannot win
 //! group.add_learner(token, node_id).await -> Result<(), ControlError>                     on the leader
 //! group.change_voters(token, BTreeSet<NodeId>).await; group.remove_learner(token, node_id).await
 //! group.progress() -> BTreeMap<NodeId, Progress>                                          empty unless leader

@@ -22,7 +22,7 @@ use replies::{AppendResult, Limits, Span, read_replies};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::errors::TransportError;
-use crate::group::Transfers;
+use crate::group::{LongerLog, Transfers};
 use crate::ids::{GroupId, NodeId};
 use crate::raft_types::{LogId, TypeConfig, Vote, index_of};
 use crate::snapshot::{SnapshotData, encode_chunks};
@@ -42,6 +42,8 @@ pub(crate) struct NetworkFactory {
     pub(crate) group_id: GroupId,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) transfers: Arc<Transfers>,
+    /// Told of refused votes.
+    pub(crate) longer_log: Arc<LongerLog>,
     /// Snapshots that the node may send at the same moment.
     pub(crate) sends: Arc<Semaphore>,
     /// Index up to which the log is to be purged.
@@ -55,6 +57,7 @@ pub(crate) struct NetworkClient {
     to: Destination,
     transport: Arc<dyn Transport>,
     transfers: Arc<Transfers>,
+    longer_log: Arc<LongerLog>,
     sends: Arc<Semaphore>,
     purge_due: watch::Receiver<u64>,
     append_patience: Duration,
@@ -72,6 +75,7 @@ impl NetworkFactory {
             to,
             transport: Arc::clone(&self.transport),
             transfers: Arc::clone(&self.transfers),
+            longer_log: Arc::clone(&self.longer_log),
             sends: Arc::clone(&self.sends),
             purge_due: self.purge_due.clone(),
             append_patience: self.append_patience,
@@ -146,6 +150,9 @@ impl NetworkClient {
         let reply: VoteReplyMsg =
             decode("vote reply", &reply).map_err(|error| rpc_error(&malformed(&error)))?;
         let last_log_id = reply.last_log_id.map(LogId::from);
+        if !reply.granted {
+            self.longer_log.refused_by(last_log_id);
+        }
         Ok(VoteResponse {
             vote: reply.vote.into(),
             vote_granted: reply.granted,

@@ -52,6 +52,10 @@ async fn elect_in_turn(group: Group, me: NodeId, dead: NodeId) {
             // Twice: a voter with a shorter log that stood before has voted for itself in the term that the first try
             // takes, and grants the next one.
             for _ in 0..2 {
+                // It would only raise the term that the one with the longer log must outbid, time after time.
+                if group.knows_longer_log() {
+                    break;
+                }
                 stand(&group, dead).await;
                 let first = Duration::from_millis(TAKEOVER_AGAIN_MS);
                 let led = leadership.wait_for(|now| is_led(now, dead));

@@ -76,7 +76,14 @@ impl Drill for SplitUnderLoad {
                 note_round(round, format_args!("{MOST_SHARDS} shards are enough"));
                 break;
             }
-            split_once(rig, &splitter, round, &mut measured).await?;
+            let mut one = Round {
+                rig: &mut *rig,
+                splitter: &splitter,
+                number: round,
+                fault: Fault::of(round),
+                measured: &mut measured,
+            };
+            one.run().await?;
             measured.rounds = Some(round);
             rig.settle(BETWEEN).await?;
         }
@@ -84,132 +91,180 @@ impl Drill for SplitUnderLoad {
     }
 }
 
-/// One split with its fault, measured, and the killed node's return.
-async fn split_once(
-    rig: &mut Rig,
-    splitter: &Splitter,
-    round: u32,
-    measured: &mut Measured,
-) -> Result<(), CommandError> {
-    let fault = Fault::of(round);
-    let shard = rig.busiest_shard().await?;
-    let mut killed = victim(rig, splitter, fault, shard).await?;
-    let kill_after = Duration::from_millis(rig.choose(KILL_WITHIN_MS) as u64);
-    let mut since = Instant::now();
-    let break_it = async {
-        if let Some(node) = killed {
-            tokio::time::sleep(kill_after).await;
-            since = Instant::now();
-            rig.cluster.kill_node(node)?;
-        }
-        Ok::<_, CommandError>(rig.probe_since(since, shard, killed.as_slice()))
-    };
-    let (begun, of_parent) = tokio::join!(splitter.begin(shard), break_it);
-    let mut of_parent = of_parent?;
-    match begun {
-        Err(why) => {
-            let words = format!("round {round}: shard {shard} was not split: {why}");
-            measured.broken.push(words);
-        }
-        Ok(begun) => {
-            let mut of_child = rig.probe_since(since, begun.child, killed.as_slice());
-            if fault == Fault::ChildsLeader
-                && let Some(node) = child_leader(rig, splitter, begun).await?
-            {
+/// One split with its fault.
+struct Round<'a> {
+    rig: &'a mut Rig,
+    splitter: &'a Splitter,
+    number: u32,
+    fault: Fault,
+    measured: &'a mut Measured,
+}
+
+/// A shard that is being split: who was killed, when, and who waits for its next lease since then.
+struct Parent {
+    shard: u64,
+    killed: Option<u32>,
+    since: Instant,
+    probe: LeaseProbe,
+}
+
+impl Round<'_> {
+    /// Splits, kills, measures, and brings the killed node back.
+    async fn run(&mut self) -> Result<(), CommandError> {
+        let shard = self.rig.busiest_shard().await?;
+        let killed = self.victim(shard).await?;
+        let kill_after = Duration::from_millis(self.rig.choose(KILL_WITHIN_MS) as u64);
+        let rig = &mut *self.rig;
+        let break_it = async {
+            let mut since = Instant::now();
+            if let Some(node) = killed {
+                tokio::time::sleep(kill_after).await;
                 since = Instant::now();
                 rig.cluster.kill_node(node)?;
-                killed = Some(node);
-                of_parent = rig.probe_since(since, shard, &[node]);
-                of_child = rig.probe_since(since, begun.child, &[node]);
             }
-            let ended = splitter.ended(begun.job, JOB_WITHIN).await;
-            let took = since.elapsed();
-            let next = next_lease(rig, ended.as_ref(), of_parent, of_child, round, measured);
-            let next_ms = next.await?.as_millis();
-            let (end, took_ms) = (
-                splitting::words(begun.job, ended.as_ref()),
-                took.as_millis(),
-            );
-            note_round(
-                round,
-                format_args!(
-                    "shard {shard} split, killed: {fault} {killed:?}; {end} after {took_ms} ms; next lease of both after {next_ms} ms"
-                ),
-            );
-            if let Some(ended) = ended {
-                check_maps(rig, splitter, &ended, round, measured).await?;
+            Ok::<_, CommandError>(Parent {
+                shard,
+                killed,
+                since,
+                probe: rig.probe_since(since, shard, killed.as_slice()),
+            })
+        };
+        let (begun, parent) = tokio::join!(self.splitter.begin(shard), break_it);
+        let killed = match begun {
+            Ok(begun) => self.follow(parent?, begun).await?,
+            Err(why) => {
+                self.broke(&format!("shard {shard} was not split: {why}"));
+                parent?.killed
             }
+        };
+        self.rig.settle(AWAY).await?;
+        match killed {
+            Some(node) => self.rig.bring_back(node).await,
+            None => Ok(()),
         }
     }
-    rig.settle(AWAY).await?;
-    match killed {
-        Some(node) => rig.bring_back(node).await,
-        None => Ok(()),
-    }
-}
 
-/// The node that is killed right after the request.
-async fn victim(
-    rig: &Rig,
-    splitter: &Splitter,
-    fault: Fault,
-    shard: u64,
-) -> Result<Option<u32>, CommandError> {
-    match fault {
-        Fault::ParentsLeader => rig.control.wait_leader(shard).await.map(Some),
-        Fault::LeaderOfGroup0 => splitter.leader_of_group_0().await.map(Some),
-        Fault::Nothing | Fault::ChildsLeader => Ok(None),
-    }
-}
-
-/// The time to the next lease of parent and child, whichever is later; noted with what broke.
-async fn next_lease(
-    rig: &Rig,
-    ended: Option<&pb::Job>,
-    of_parent: LeaseProbe,
-    of_child: LeaseProbe,
-    round: u32,
-    measured: &mut Measured,
-) -> Result<Duration, CommandError> {
-    let mut next = of_parent.first().await?;
-    match ended {
-        None => {
-            let seconds = JOB_WITHIN.as_secs();
-            let words = format!("round {round}: a split had no end after {seconds} s");
-            measured.broken.push(words);
+    /// The node that is killed right after the request.
+    async fn victim(&self, shard: u64) -> Result<Option<u32>, CommandError> {
+        match self.fault {
+            Fault::ParentsLeader => self.rig.control.wait_leader(shard).await.map(Some),
+            Fault::LeaderOfGroup0 => self.splitter.leader_of_group_0().await.map(Some),
+            Fault::Nothing | Fault::ChildsLeader => Ok(None),
         }
-        Some(job) if job.state() == pb::JobState::Done => match of_child.first().await {
-            Ok(lease) => next = next.max(lease),
-            Err(error) => {
-                if has_work(rig, job.child).await {
-                    let words = format!("round {round}: a child has work, and {error}");
-                    measured.broken.push(words);
+    }
+
+    /// A split that has begun, to its end; who is dead by then.
+    async fn follow(
+        &mut self,
+        mut parent: Parent,
+        begun: Begun,
+    ) -> Result<Option<u32>, CommandError> {
+        let (shard, child) = (parent.shard, begun.child);
+        let mut of_child = self
+            .rig
+            .probe_since(parent.since, child, parent.killed.as_slice());
+        if self.fault == Fault::ChildsLeader
+            && let Some(node) = self.child_leader(begun).await?
+        {
+            let since = Instant::now();
+            self.rig.cluster.kill_node(node)?;
+            parent = Parent {
+                shard,
+                killed: Some(node),
+                since,
+                probe: self.rig.probe_since(since, shard, &[node]),
+            };
+            of_child = self.rig.probe_since(since, child, &[node]);
+        }
+        let ended = self.splitter.ended(begun.job, JOB_WITHIN).await;
+        let took_ms = parent.since.elapsed().as_millis();
+        let next = self.next_lease(ended.as_ref(), parent.probe, of_child);
+        let next_ms = next.await?.as_millis();
+        let (fault, killed) = (self.fault, parent.killed);
+        let end = splitting::words(begun.job, ended.as_ref());
+        note_round(
+            self.number,
+            format_args!(
+                "shard {shard} split, killed: {fault} {killed:?}; {end} after {took_ms} ms; next lease of both after {next_ms} ms"
+            ),
+        );
+        if let Some(ended) = ended {
+            self.check_maps(&ended).await?;
+        }
+        Ok(killed)
+    }
+
+    /// The time to the next lease of parent and child, whichever is later; noted with what broke.
+    async fn next_lease(
+        &mut self,
+        ended: Option<&pb::Job>,
+        of_parent: LeaseProbe,
+        of_child: LeaseProbe,
+    ) -> Result<Duration, CommandError> {
+        let mut next = of_parent.first().await?;
+        match ended {
+            None => {
+                let seconds = JOB_WITHIN.as_secs();
+                self.broke(&format!("a split had no end after {seconds} s"));
+            }
+            Some(job) if job.state() == pb::JobState::Done => match of_child.first().await {
+                Ok(lease) => next = next.max(lease),
+                Err(error) => {
+                    if has_work(self.rig, job.child).await {
+                        self.broke(&format!("a child has work, and {error}"));
+                    }
+                }
+            },
+            Some(_) => {}
+        }
+        self.measured.next_lease.push(next);
+        Ok(next)
+    }
+
+    /// The node that leads the child, as soon as there is one; none if the job ends before that is seen.
+    async fn child_leader(&self, begun: Begun) -> Result<Option<u32>, CommandError> {
+        let until = Instant::now() + JOB_WITHIN;
+        while Instant::now() < until {
+            if let Some(node) = self.rig.control.leader(begun.child).await {
+                return Ok(Some(node));
+            }
+            let job = self.splitter.job(begun.job).await;
+            if job.is_some_and(|job| job.state() == pb::JobState::Undone) {
+                return Ok(None);
+            }
+        }
+        Err(self.rig.stuck("a split's child was never led").await)
+    }
+
+    /// The map of group 0 and the map that clients are given have no gap and no overlap, and show the child.
+    async fn check_maps(&mut self, ended: &pb::Job) -> Result<(), CommandError> {
+        if let Err(why) = tiling::check(&self.splitter.ranges().await?) {
+            self.broke(&format!("the map of group 0: {why}"));
+        }
+        let child = (ended.state() == pb::JobState::Done).then_some(ended.child);
+        let until = Instant::now() + MAP_WITHIN;
+        loop {
+            self.rig.control.refresh_map().await?;
+            let entries = self.rig.control.router().shards();
+            let ranges: Vec<_> = entries.iter().map(|e| (e.shard, e.first, e.last)).collect();
+            let has_child =
+                child.is_none_or(|child| ranges.iter().any(|(shard, ..)| *shard == child));
+            match tiling::check(&ranges) {
+                Ok(()) if has_child => return Ok(()),
+                _ if Instant::now() < until => tokio::time::sleep(JOB_LOOK_EVERY).await,
+                other => {
+                    let why = other.err().unwrap_or_else(|| "has no child".to_owned());
+                    self.broke(&format!("the map that clients are given: {why}"));
+                    return Ok(());
                 }
             }
-        },
-        Some(_) => {}
+        }
     }
-    measured.next_lease.push(next);
-    Ok(next)
-}
 
-/// The node that leads the child, as soon as there is one; none if the job ends before that is seen.
-async fn child_leader(
-    rig: &Rig,
-    splitter: &Splitter,
-    begun: Begun,
-) -> Result<Option<u32>, CommandError> {
-    let until = Instant::now() + JOB_WITHIN;
-    while Instant::now() < until {
-        if let Some(node) = rig.control.leader(begun.child).await {
-            return Ok(Some(node));
-        }
-        let job = splitter.job(begun.job).await;
-        if job.is_some_and(|job| job.state() == pb::JobState::Undone) {
-            return Ok(None);
-        }
+    fn broke(&mut self, what: &str) {
+        let words = format!("round {}: {what}", self.number);
+        self.measured.broken.push(words);
     }
-    Err(rig.stuck("a split's child was never led").await)
 }
 
 /// Whether a shard has something that it could have leased.
@@ -218,38 +273,6 @@ async fn has_work(rig: &Rig, shard: u64) -> bool {
     let newest = all.into_iter().max_by_key(|(_, s)| s.applied_index);
     // One that nobody tells of has not shown that it has none.
     newest.is_none_or(|(_, status)| left(&[status]).may_lease(LEASE_WITHIN))
-}
-
-/// The map of group 0 and the map that clients are given have no gap and no overlap, and show the child.
-async fn check_maps(
-    rig: &Rig,
-    splitter: &Splitter,
-    ended: &pb::Job,
-    round: u32,
-    measured: &mut Measured,
-) -> Result<(), CommandError> {
-    if let Err(why) = tiling::check(&splitter.ranges().await?) {
-        let words = format!("round {round}: the map of group 0: {why}");
-        measured.broken.push(words);
-    }
-    let until = Instant::now() + MAP_WITHIN;
-    loop {
-        rig.control.refresh_map().await?;
-        let entries = rig.control.router().shards();
-        let ranges: Vec<_> = entries.iter().map(|e| (e.shard, e.first, e.last)).collect();
-        let has_child = ended.state() != pb::JobState::Done
-            || entries.iter().any(|entry| entry.shard == ended.child);
-        match tiling::check(&ranges) {
-            Ok(()) if has_child => return Ok(()),
-            _ if Instant::now() < until => tokio::time::sleep(JOB_LOOK_EVERY).await,
-            other => {
-                let why = other.err().unwrap_or_else(|| "has no child".to_owned());
-                let words = format!("round {round}: the map that clients are given: {why}");
-                measured.broken.push(words);
-                return Ok(());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

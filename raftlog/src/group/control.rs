@@ -92,6 +92,16 @@ impl Group {
         }
     }
 
+    /// Whether a voter with a longer log has refused this replica its vote, and it has not caught up since: it cannot win
+    /// while that voter lives, and the more often it stands, the higher the term that the other one must outbid.
+    pub fn knows_longer_log(&self) -> bool {
+        let running = self.slot.running();
+        running.is_ok_and(|running| {
+            let last = running.log.numbers().last;
+            running.instance.longer_log.goes_further_than(last)
+        })
+    }
+
     /// Asks another voter to take over. Refused unless it has all but the newest entries, since a target that cannot
     /// win leaves the group without a leader for a while.
     pub async fn transfer_leader(&self, to: NodeId) -> Result<(), ControlError> {

@@ -9,6 +9,7 @@ use rocksdb::{WriteBatch, WriteOptions};
 use tokio::sync::{Notify, watch};
 
 use super::applied::{AppliedState, load_applied};
+use super::longer_log::LongerLog;
 use super::transfers::Transfers;
 use crate::db_cell::Generation;
 use crate::engine::Shared;
@@ -53,6 +54,7 @@ pub(crate) struct Instance {
     pub(crate) purge_due: watch::Sender<u64>,
     /// Snapshots on their way from here.
     pub(crate) transfers: Arc<Transfers>,
+    pub(crate) longer_log: Arc<LongerLog>,
     /// Why it stopped, where that is not the disk's fault.
     pub(crate) stop: Mutex<Option<StopReason>>,
 }
@@ -85,6 +87,7 @@ impl Instance {
             after_flush: Notify::new(),
             purge_due: watch::Sender::new(0),
             transfers: Arc::default(),
+            longer_log: Arc::default(),
             stop: Mutex::new(None),
         }))
     }

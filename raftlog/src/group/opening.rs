@@ -134,6 +134,7 @@ async fn start(
         group_id,
         transport: Arc::clone(&shared.transport),
         transfers: Arc::clone(&instance.transfers),
+        longer_log: Arc::clone(&instance.longer_log),
         sends: Arc::clone(&shared.snapshot_sends),
         purge_due: instance.purge_due.subscribe(),
         append_patience: Duration::from_millis(4 * shared.options.timing.election_max_ms),

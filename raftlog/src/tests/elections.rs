@@ -164,6 +164,37 @@ async fn a_low_term_is_no_deadlock() {
     close_all(nodes).await;
 }
 
+/// A replica that misses an entry stands, and is refused by one that has it: it knows then that it cannot win, until it has
+/// caught up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_candidate_that_misses_an_entry_knows_that_it_cannot_win() {
+    let (dirs, network) = (temp_dirs(3), LocalNetwork::default());
+    let nodes = cluster_of(&network, &dirs, options).await;
+    let (leader, _) = lead(&nodes).await;
+    propose(&nodes[leader].group, "key").await;
+    all_have(&nodes, "key", 1).await;
+    let short = (leader + 1) % 3;
+    let short_id = short as u64 + 1;
+    assert!(!nodes[short].group.knows_longer_log());
+    network.interfere(move |message| {
+        let is_vote = message.kind == MessageKind::Call(CallKind::Vote);
+        match message.to == short_id && !is_vote {
+            true => Fate::Lose,
+            false => Fate::Pass,
+        }
+    });
+    propose(&nodes[leader].group, "key").await;
+    nodes[short].group.trigger_election().await.unwrap();
+    until("it is refused", || nodes[short].group.knows_longer_log()).await;
+    network.leave_alone();
+    all_have(&nodes, "key", 2).await;
+    until("it has caught up", || {
+        !nodes[short].group.knows_longer_log()
+    })
+    .await;
+    close_all(nodes).await;
+}
+
 /// When calls of each kind were made, by group, in milliseconds.
 type CallTimes = HashMap<(CallKind, u64), Vec<u64>>;
 
