@@ -81,7 +81,9 @@ impl LocalFrontier {
         };
         // Everything that was committed before the proof is applied now. A split may be among it, after which the child has led
         // its range without this shard's leader: what it owns is its to answer.
-        for (index, _) in dropped.iter().filter(|(_, hash)| !shard.holds(*hash)) {
+        let extent = shard.extent();
+        let is_lost = |hash: u64| !extent.is_some_and(|extent| extent.holds(hash));
+        for (index, _) in dropped.iter().filter(|(_, hash)| is_lost(*hash)) {
             results[*index] = Some(result(Code::WrongShard, ""));
         }
         let results: Option<Vec<_>> = results.into_iter().collect();

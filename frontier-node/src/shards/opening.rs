@@ -36,9 +36,7 @@ impl Opener {
 
     /// Follows the local map until the node stops.
     pub(crate) async fn run(self) {
-        let mut changes = self.shared.context.map.changes();
         loop {
-            changes.mark_unchanged();
             match open_missing(&self.engine, &self.shared).await {
                 Ok(Opened { shards, is_all }) => {
                     for shard in shards {
@@ -46,9 +44,7 @@ impl Opener {
                         self.elect(shard);
                     }
                     if is_all {
-                        if changes.changed().await.is_err() {
-                            return;
-                        }
+                        self.shared.context.map.news().await;
                         continue;
                     }
                 }

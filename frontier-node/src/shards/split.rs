@@ -72,6 +72,13 @@ pub enum SplitError {
     Unavailable(String),
 }
 
+impl SplitError {
+    /// Whether the shard never takes this split as it was asked for; else it may be repeated, here or at another node.
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}
+
 impl FrontierNode {
     /// Splits a shard that this node leads. Returns when that is committed and applied here; the child's replicas are made by
     /// themselves ([`FrontierNode::shard_standing`] tells when the child is led). Repeating it is answered as before.

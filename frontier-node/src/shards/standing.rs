@@ -25,6 +25,8 @@ pub struct ShardStanding {
     pub applied_index: u64,
     /// Those who vote.
     pub voters: BTreeSet<NodeId>,
+    /// Those who are fed without a vote.
+    pub learners: BTreeSet<NodeId>,
     /// Its group works here.
     pub is_running: bool,
 }
@@ -45,6 +47,7 @@ impl FrontierNode {
             leader: status.leader,
             applied_index: status.applied_index,
             voters: status.voters,
+            learners: status.learners,
             is_running: status.state == GroupState::Running,
         })
     }

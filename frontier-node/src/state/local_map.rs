@@ -5,10 +5,11 @@
 //! no reader ever sees a hash with two owners or with none.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use machine::{Machine, ShardId};
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::identity::ShardRange;
 
@@ -55,7 +56,9 @@ pub(crate) struct LocalMap {
     known: RwLock<BTreeMap<u64, Place>>,
     /// Machines of children that were seeded in this process.
     newborn: Mutex<BTreeMap<u64, Machine>>,
-    version: watch::Sender<u64>,
+    version: AtomicU64,
+    /// Tells whoever opens children that there is news.
+    news: Notify,
 }
 
 /// A shard, its range, and the shard it was split from where that is known.
@@ -72,7 +75,8 @@ impl Default for LocalMap {
         Self {
             known: RwLock::default(),
             newborn: Mutex::default(),
-            version: watch::Sender::new(1),
+            version: AtomicU64::new(1),
+            news: Notify::new(),
         }
     }
 }
@@ -80,12 +84,12 @@ impl Default for LocalMap {
 impl LocalMap {
     /// The map's version: rises with every change of any shard's shape, and is the same wherever the same changes are applied.
     pub(crate) fn version(&self) -> u64 {
-        *self.version.borrow()
+        self.version.load(Ordering::Acquire)
     }
 
-    /// The version, and each change of it.
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
+    /// Waits for a change since this was last waited for. For one task.
+    pub(crate) async fn news(&self) {
+        self.news.notified().await;
     }
 
     /// All shards that are known, with the version that they make.
@@ -137,11 +141,9 @@ impl LocalMap {
         }
         let version = version_of(&known);
         // Under the lock, so that versions are published in their order.
-        self.version.send_if_modified(|published| {
-            let is_new = *published != version;
-            *published = version;
-            is_new
-        });
+        if self.version.swap(version, Ordering::AcqRel) != version {
+            self.news.notify_one();
+        }
     }
 }
 
@@ -170,6 +172,7 @@ fn version_of(known: &BTreeMap<u64, Place>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt;
 
     const WHOLE: ShardRange = ShardRange {
         shard: 1,
@@ -185,14 +188,13 @@ mod tests {
     fn a_split_is_one_change() {
         let map = LocalMap::default();
         map.founded(&WHOLE);
-        let mut changes = map.changes();
-        changes.mark_unchanged();
+        assert!(map.news().now_or_never().is_none());
         let split = [
             (1, extent(0, 9, 1), None),
             (2, extent(10, u64::MAX, 1), Some(1)),
         ];
         map.seeded(&split, Vec::new());
-        assert!(changes.has_changed().is_ok_and(|changed| changed));
+        assert!(map.news().now_or_never().is_some());
         let expected = vec![(1, split[0].1), (2, split[1].1)];
         assert_eq!(map.all(), (3, expected));
         assert_eq!(
@@ -200,10 +202,9 @@ mod tests {
             (3, Some(1), None)
         );
         // A repeat, and what was before, change nothing.
-        changes.mark_unchanged();
         map.seeded(&split, Vec::new());
         map.founded(&WHOLE);
-        assert!(changes.has_changed().is_ok_and(|changed| !changed));
+        assert!(map.news().now_or_never().is_none());
         assert_eq!(map.extent(1), Some(extent(0, 9, 1)));
     }
 

@@ -21,6 +21,7 @@ async fn bad_splits_are_refused_by_name_and_change_nothing() {
     let members = refused(split(&[1, 2])).await;
     assert!(matches!(members, SplitError::Members { .. }), "{members}");
     assert!(members.to_string().contains("{1}"), "{members}");
+    assert!(!members.is_final(), "they may settle");
     for (request, refusal) in [
         (
             SplitRequest {
@@ -61,6 +62,7 @@ async fn bad_splits_are_refused_by_name_and_change_nothing() {
     };
     let stale = refused(stale).await;
     assert!(stale.to_string().contains("other_split"), "{stale}");
+    assert!(stale.is_final());
     let outside = SplitRequest {
         epoch: 1,
         at: AT,

@@ -15,6 +15,8 @@ async fn offer_many(frontier: &Arc<dyn Frontier>, shard: u64, host: &str) {
     }
 }
 
+/// case L22: the child's replica is made once, beside its parent's, whichever way the parent's came past the split.
+///
 /// A replica that missed the split takes the parent's snapshot, then the child's; it votes in both. A snapshot of the parent beside
 /// the child that lives there by then leaves the child alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -92,7 +94,10 @@ async fn a_follower_that_crashes_before_it_made_the_child_makes_it() {
     trio.stop(crashes).await;
     trio.dirs.insert(crashes, after);
     trio.open(crashes).await;
-    assert_eq!(trio.nodes[&crashes].shards(), [1, CHILD]);
+    until("it has made the child", || {
+        trio.nodes[&crashes].shards() == [1, CHILD]
+    })
+    .await;
     trio.leader(CHILD).await;
     trio.same(CHILD).await;
     trio.close().await;
