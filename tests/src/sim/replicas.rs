@@ -1,6 +1,6 @@
 //! Checks of what replicas hold: the machine's invariants on each, and the same rows at the same applied index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use machine::invariants::{STEPS, View, check_state};
@@ -32,12 +32,19 @@ pub(super) struct Replicas {
     leading: BTreeMap<(u64, u64), u64>,
     /// By shard and the last hash of its range.
     newest: BTreeMap<(u64, u64), Newest>,
+    /// Replicas of children that began without rows, by shard and node.
+    fed: BTreeSet<(u64, u64)>,
 }
 
 impl Replicas {
     /// How many states were checked.
     pub(super) const fn checks(&self) -> u64 {
         self.checks
+    }
+
+    /// How many replicas of children had to be fed from the start.
+    pub(super) fn fed(&self) -> u64 {
+        self.fed.len() as u64
     }
 
     /// Checks every replica that has moved on.
@@ -47,8 +54,11 @@ impl Replicas {
                 continue;
             };
             let engine = open.engine();
-            if let Err(what) = check_ranges(&open.shards(), &engine.state()) {
-                cluster.trace.violation(format!("P3: at {node} {what}"));
+            match check_ranges(&open.shards(), &engine.state()) {
+                Ok(without_rows) => self
+                    .fed
+                    .extend(without_rows.into_iter().map(|shard| (shard, node))),
+                Err(what) => cluster.trace.violation(format!("P3: at {node} {what}")),
             }
             for shard in open.shards().into_iter().map(ShardId) {
                 let Some(group) = engine.group(shard.0) else {
@@ -146,17 +156,21 @@ impl Replicas {
     }
 }
 
-/// On one node a row is one shard's: a child is never there while its parent has not applied the split.
-fn check_ranges(shards: &[u64], db: &StateDb) -> Result<(), String> {
-    let mut ranges = Vec::new();
+/// On one node a row is one shard's: a child is never there while its parent has not applied the split. The shards that have no rows
+/// yet, for what their parents left came with a snapshot.
+fn check_ranges(shards: &[u64], db: &StateDb) -> Result<Vec<u64>, String> {
+    let (mut ranges, mut without_rows) = (Vec::new(), Vec::new());
     for shard in shards {
         let range = Machine::stored_range(&NodeRows(db), ShardId(*shard));
         let range = range.map_err(|error| error.to_string())?;
-        ranges.extend(range.map(|(first, last)| (first, last, *shard)));
+        match range {
+            Some((first, last)) => ranges.push((first, last, *shard)),
+            None => without_rows.push(*shard),
+        }
     }
     ranges.sort_unstable();
     match ranges.windows(2).find(|pair| pair[0].1 >= pair[1].0) {
         Some(pair) => Err(format!("two shards have the same rows: {pair:?}")),
-        None => Ok(()),
+        None => Ok(without_rows),
     }
 }

@@ -30,8 +30,7 @@ impl SplitSchedule {
 
     /// Does what is due; when a fault is to hit a split on its way.
     pub(super) fn act(&mut self, cluster: &Cluster) -> Option<u64> {
-        self.moments_ms
-            .pop_if(|at_ms| *at_ms <= cluster.awake_ms)?;
+        self.moments_ms.pop_if(|at_ms| *at_ms <= cluster.awake_ms)?;
         let wish = self.wish(&cluster.world.plan);
         cluster.spawn(drive(Arc::clone(&cluster.world), wish));
         let is_hit = self.rng.chance(600);
