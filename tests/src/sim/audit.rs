@@ -19,14 +19,21 @@ pub(super) async fn audit(world: Arc<World>) {
     }
     // A page of one shard may yet bring a link for another, so all must be found drained twice with nothing new between.
     let mut drained_with = None;
-    loop {
-        let accepted = world.oracle.all_accepted().len();
-        if !are_all_drained(&world).await {
-            drained_with = None;
-        } else if drained_with.replace(accepted) == Some(accepted) {
-            break;
+    let done = loop {
+        let accepted = world.oracle.all_accepted().len() as u64;
+        match done_when_drained(&world).await {
+            None => drained_with = None,
+            Some(done) if drained_with.replace(accepted) == Some(accepted) => break done,
+            Some(_) => {}
         }
         world.sleep((500, 500)).await;
+    };
+    // P3, over parents and children: each page is done once, whichever shards have had it in their books.
+    let (accepted, pages) = (drained_with.unwrap_or(0), world.plan.pages());
+    if done < accepted || done > pages {
+        world.trace.violation(format!(
+            "{done} pages are done in all shards, of {accepted} accepted and {pages} there are"
+        ));
     }
     owners::judge(&world).await;
     for url in world.oracle.all_accepted() {
@@ -35,23 +42,13 @@ pub(super) async fn audit(world: Arc<World>) {
     world.is_over.store(true, Ordering::Relaxed);
 }
 
-async fn are_all_drained(world: &World) -> bool {
+/// How many pages are done in all shards, if nothing is left to do in any.
+async fn done_when_drained(world: &World) -> Option<u64> {
     let mut done = 0;
     for shard in world.splits.map().shards() {
-        match drained(world, shard).await {
-            Some(fetched) => done += fetched,
-            None => return false,
-        }
+        done += drained(world, shard).await?;
     }
-    // P3, over parents and children: each page is done once, whichever shards have had it in their books.
-    let accepted = world.oracle.all_accepted().len() as u64;
-    if done < accepted || done > world.plan.pages() {
-        let pages = world.plan.pages();
-        world.trace.violation(format!(
-            "{done} pages are done in all shards, of {accepted} accepted and {pages} there are"
-        ));
-    }
-    true
+    Some(done)
 }
 
 /// The pages that are done, if the shard's leader has nothing queued, leased or to deliver.

@@ -227,7 +227,13 @@ async fn forget(world: &World, watched: &Watched) -> Option<Watched> {
             shard,
             ..request.clone()
         };
-        Box::pin(async move { there.remove(request).await })
+        Box::pin(async move {
+            let response = there.remove(request).await?;
+            if response.refused_reason == "wrong_shard" {
+                return Err(CallError::WrongShard { map_version: 0 });
+            }
+            Ok(response)
+        })
     })
     .await?;
     world.trace.event(format!(

@@ -3,6 +3,7 @@
 //! ```text
 //! seed -> plan -> nodes (a runtime each, real RocksDB)  <- net: late, lost, repeated, cut ->  fetchers, clients -> web
 //!                   ^ nemesis: power cuts, stops, cuts, slow disks, sleeps of days      judged: gaps, promises, rows
+//!                   ^ driver: splits, ordered again and again until they are done
 //! ```
 //!
 //! | file | concept |
@@ -11,8 +12,10 @@
 //! | `process`, `clock`, `disk` | a node as a process: its lives, its clocks, what a power loss leaves |
 //! | `net` | messages between processes |
 //! | `world`, `fetcher`, `fetch`, `clients` | model fetchers by the rules of the lease, and other clients |
-//! | `splits`, `shard_map` | splits under way, driven as group 0 drives them; the map as clients know it |
-//! | `web`, `oracle`, `replicas`, `audit`, `owners` | the judges: gaps at the web, promises, replicas, the end, one owner for each hash |
+//! | `split_schedule`, `driver`, `splits` | when shards are split; who drives that, and what group 0 would know |
+//! | `shard_map` | the map as clients know it |
+//! | `web`, `oracle`, `replicas`, `shard_rows` | the judges: gaps at the web, promises, what replicas hold |
+//! | `audit`, `owners` | the end: all is fetched, each hash has one owner |
 //! | `nemesis`, `bug` | faults; bugs that can be put back |
 //! | `cluster`, `run`, `trace`, `watchdog` | true time, one run, what happened, a run that does not go on |
 //!
@@ -26,6 +29,7 @@ mod clients;
 mod clock;
 mod cluster;
 mod disk;
+mod driver;
 mod fetch;
 mod fetcher;
 mod nemesis;
@@ -38,6 +42,8 @@ mod replicas;
 mod rng;
 mod run;
 mod shard_map;
+mod shard_rows;
+mod split_schedule;
 mod splits;
 mod tests;
 mod trace;

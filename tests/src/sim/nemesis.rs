@@ -8,8 +8,7 @@ use super::net::WORLD;
 use super::plan::{NODES, Plan};
 use super::process::Loss;
 use super::rng::Rng;
-use super::splits::{self, Aim, Wish};
-use super::world::partition;
+use super::split_schedule::SplitSchedule;
 
 /// A suspension of everything: two days and a bit.
 const LONG_SLEEP_MS: (u64, u64) = (3_600_000, 180_000_000);
@@ -18,8 +17,6 @@ const LONG_SLEEP_MS: (u64, u64) = (3_600_000, 180_000_000);
 const SHARP_EVERY: u64 = 4;
 /// How long such a cut waits for its moment, ms.
 const SHARP_PATIENCE_MS: u64 = 1_500;
-/// How soon after the order of a split a fault may be made to follow, ms.
-const FAULT_AT_SPLIT_MS: (u64, u64) = (0, 120);
 
 /// What ends a fault.
 #[derive(Debug, Clone)]
@@ -42,10 +39,7 @@ pub(super) struct Nemesis {
     /// The power goes in the middle of a sync, not at any moment.
     is_sharp: bool,
     armed: Option<Armed>,
-    /// Draws what has to do with splits.
-    split_rng: Rng,
-    /// When shards are split.
-    splits_ms: Vec<u64>,
+    splits: SplitSchedule,
 }
 
 /// A power cut that waits for a sync.
@@ -61,15 +55,10 @@ impl Nemesis {
     pub(super) fn new(plan: &Plan, (from_ms, until_ms): (u64, u64)) -> Self {
         let (seed, pause_ms) = (plan.seed, plan.fault_pause_ms);
         let mut rng = Rng::new(seed, 5);
-        let mut split_rng = Rng::new(seed, 10);
-        let moment_ms = |_| split_rng.between((from_ms, until_ms));
-        let mut splits_ms: Vec<u64> = (0..plan.splits).map(moment_ms).collect();
-        splits_ms.sort_unstable_by(|a, b| b.cmp(a));
         Self {
             next_ms: from_ms + rng.between(pause_ms),
             rng,
-            split_rng,
-            splits_ms,
+            splits: SplitSchedule::new(plan, (from_ms, until_ms)),
             pause_ms,
             until_ms,
             mends: BTreeMap::new(),
@@ -95,12 +84,8 @@ impl Nemesis {
             mend_one(cluster, mend);
         }
         self.strike(cluster);
-        while self
-            .splits_ms
-            .pop_if(|at_ms| *at_ms <= cluster.awake_ms)
-            .is_some()
-        {
-            self.split(cluster);
+        if let Some(soon_ms) = self.splits.act(cluster) {
+            self.next_ms = self.next_ms.min(soon_ms);
         }
         if cluster.awake_ms >= self.next_ms && cluster.awake_ms < self.until_ms {
             self.faults += 1;
@@ -130,12 +115,7 @@ impl Nemesis {
 
     /// The node that leads some shard, or any.
     fn leader(&mut self, cluster: &Cluster) -> u64 {
-        let shards = cluster.world.map().borrow().shards();
-        let shard = if cluster.world.splits.done() > 0 {
-            *self.split_rng.pick(&shards)
-        } else {
-            1
-        };
+        let shard = self.splits.some_shard(cluster);
         let leader = cluster.some_leader(shard);
         let any = self.node();
         if self.rng.chance(700) {
@@ -143,30 +123,6 @@ impl Nemesis {
         } else {
             any
         }
-    }
-
-    /// Some shard is to be split somewhere, and a fault may hit it on the way.
-    fn split(&mut self, cluster: &Cluster) {
-        let rng = &mut self.split_rng;
-        let site = partition(
-            &cluster
-                .world
-                .plan
-                .page(rng.next() % cluster.world.plan.hosts),
-        );
-        let aim = match rng.below(100) {
-            0..35 => Aim::Middle,
-            35..60 => Aim::Around(site),
-            60..85 => Aim::Before(site),
-            _ => Aim::Anywhere(rng.next()),
-        };
-        let shard = rng.next();
-        if rng.chance(600) {
-            let soon_ms = cluster.awake_ms + rng.between(FAULT_AT_SPLIT_MS);
-            self.next_ms = self.next_ms.min(soon_ms);
-        }
-        let world = std::sync::Arc::clone(&cluster.world);
-        cluster.spawn(splits::drive(world, Wish { shard, aim }));
     }
 
     fn fault(&mut self, cluster: &mut Cluster) {

@@ -1,88 +1,23 @@
 //! Checks of what replicas hold: the machine's invariants on each, and the same rows at the same applied index.
 
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use machine::invariants::{STEPS, View, check_state};
-use machine::{Machine, Row, Rows, RowsError, ShardId};
-use raftlog::{GroupState, GroupStatus, KeyRange, StateDb, StopReason};
+use machine::{Machine, ShardId};
+use raftlog::{GroupState, GroupStatus, StateDb, StopReason};
 
 use super::cluster::Cluster;
 use super::plan::NODES;
-
-/// All rows of a node.
-struct NodeRows<'a>(&'a StateDb);
-
-impl Rows for NodeRows<'_> {
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
-        let row = self.0.get(key);
-        row.map_err(|error| RowsError(error.to_string()))
-    }
-
-    fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<Row>, RowsError> {
-        let rows = self.0.scan(&KeyRange::new(from, to), limit);
-        rows.map_err(|error| RowsError(error.to_string()))
-    }
-}
+use super::shard_rows::{NodeRows, ShardRows};
 
 /// Invariants of one step that hold over many as well.
 const FORWARD: [&str; 2] = ["I19", "I20"];
-
-/// The rows of one shard of a node at one moment, as the machine's invariants read them: as if there were no others.
-struct ShardRows {
-    rows: Vec<Row>,
-    /// Last hash of the range.
-    last: u64,
-}
 
 /// The newest state that was seen of a shard while its range ended with some hash.
 struct Newest {
     index: u64,
     view: Rc<View>,
-}
-
-impl ShardRows {
-    /// Of the range that the shard's own row says it has: a split makes it smaller, and a child may live beside it.
-    fn read(db: &StateDb, shard: ShardId) -> Result<Self, String> {
-        let node = NodeRows(db);
-        let range = Machine::stored_range(&node, shard).map_err(|error| error.to_string())?;
-        let (first, last) = range.ok_or("it has no range")?;
-        let mut rows = Vec::new();
-        for (from, to) in machine::key_ranges(shard, first, last) {
-            let found = node.scan(&from, &to, usize::MAX);
-            rows.extend(found.map_err(|error| error.to_string())?);
-        }
-        Ok(Self { rows, last })
-    }
-
-    fn place(&self, key: &[u8]) -> usize {
-        self.rows
-            .partition_point(|(other, _)| other.as_slice() < key)
-    }
-
-    fn hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.rows.hash(&mut hasher);
-        hasher.finish()
-    }
-}
-
-impl Rows for ShardRows {
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, RowsError> {
-        let row = self.rows.get(self.place(key));
-        Ok(row.filter(|row| row.0 == key).map(|row| row.1.clone()))
-    }
-
-    fn scan(&self, from: &[u8], to: &[u8], limit: usize) -> Result<Vec<Row>, RowsError> {
-        let rows = self.rows.get(self.place(from)..self.place(to));
-        Ok(rows
-            .unwrap_or_default()
-            .iter()
-            .take(limit)
-            .cloned()
-            .collect())
-    }
 }
 
 /// What was seen of all replicas so far.
@@ -97,12 +32,19 @@ pub(super) struct Replicas {
     leading: BTreeMap<(u64, u64), u64>,
     /// By shard and the last hash of its range.
     newest: BTreeMap<(u64, u64), Newest>,
+    /// Replicas of children that began without rows, by shard and node.
+    fed: BTreeSet<(u64, u64)>,
 }
 
 impl Replicas {
     /// How many states were checked.
     pub(super) const fn checks(&self) -> u64 {
         self.checks
+    }
+
+    /// How many replicas of children had to be fed from the start.
+    pub(super) fn fed(&self) -> u64 {
+        self.fed.len() as u64
     }
 
     /// Checks every replica that has moved on.
@@ -112,6 +54,12 @@ impl Replicas {
                 continue;
             };
             let engine = open.engine();
+            match check_ranges(&open.shards(), &engine.state()) {
+                Ok(without_rows) => self
+                    .fed
+                    .extend(without_rows.into_iter().map(|shard| (shard, node))),
+                Err(what) => cluster.trace.violation(format!("P3: at {node} {what}")),
+            }
             for shard in open.shards().into_iter().map(ShardId) {
                 let Some(group) = engine.group(shard.0) else {
                     continue;
@@ -205,5 +153,24 @@ impl Replicas {
         } else {
             Err("the rows differ from those of another replica at the same entry".to_owned())
         }
+    }
+}
+
+/// On one node a row is one shard's: a child is never there while its parent has not applied the split. The shards that have no rows
+/// yet, for what their parents left came with a snapshot.
+fn check_ranges(shards: &[u64], db: &StateDb) -> Result<Vec<u64>, String> {
+    let (mut ranges, mut without_rows) = (Vec::new(), Vec::new());
+    for shard in shards {
+        let range = Machine::stored_range(&NodeRows(db), ShardId(*shard));
+        let range = range.map_err(|error| error.to_string())?;
+        match range {
+            Some((first, last)) => ranges.push((first, last, *shard)),
+            None => without_rows.push(*shard),
+        }
+    }
+    ranges.sort_unstable();
+    match ranges.windows(2).find(|pair| pair[0].1 >= pair[1].0) {
+        Some(pair) => Err(format!("two shards have the same rows: {pair:?}")),
+        None => Ok(without_rows),
     }
 }

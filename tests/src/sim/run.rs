@@ -34,6 +34,7 @@ pub(super) struct Outcome {
     pub(super) accepted: u64,
     pub(super) splits: u64,
     pub(super) wrong_shards: u64,
+    pub(super) fed_children: u64,
 }
 
 impl Outcome {
@@ -119,6 +120,7 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         accepted: cluster.world.oracle.all_accepted().len() as u64,
         splits: cluster.world.splits.done(),
         wrong_shards: cluster.world.wrong_shards(),
+        fed_children: replicas.fed(),
         plan,
     }
 }

@@ -1,23 +1,16 @@
-//! Splits while everything fails: whoever drives a split here does to the shards what group 0's driver does. It repeats one
-//! order until a shard's leader says that it is done, forgets answers as a driver that dies does, gives each child a number
-//! of its own, and lets no second split of a shard begin before the child of the first is led.
+//! What group 0 would know of splits: the map, numbers of children, and which shards are being split.
+//!
+//! Group 0 itself does not run here: its calls of other nodes go through a client of gRPC over sockets (`cluster::Greeter`),
+//! which virtual time does not move, and a change of the map is asked for through `admin.v1` on such sockets. What it
+//! promises to shards is kept instead by a driver outside of all nodes (`driver`).
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Mutex;
 
-use frontier_node::{FrontierNode, SplitAim, SplitDone, SplitError, SplitRequest};
-use futures::future::BoxFuture;
+use frontier_node::SplitRequest;
 
-use super::net::WORLD;
 use super::plan::NODES;
 use super::shard_map::ShardMap;
-use super::world::World;
-
-/// Longest wait for an answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(6);
-/// How often the middle of a load is asked for before any point is taken.
-const TRIES_OF_MIDDLE: u64 = 20;
 
 /// Where a shard is to be split.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +77,7 @@ impl Splits {
     }
 
     /// Takes a shard that nobody splits now; the order so far, at its upper end.
-    fn begin(&self, number: u64) -> Option<SplitRequest> {
+    pub(super) fn begin(&self, number: u64) -> Option<SplitRequest> {
         let mut state = self.state.lock().unwrap();
         let free: Vec<u64> = state.map.shards();
         let free: Vec<u64> = free
@@ -108,20 +101,20 @@ impl Splits {
         })
     }
 
-    fn split(&self, order: &SplitRequest) {
+    pub(super) fn split(&self, order: &SplitRequest) {
         let mut state = self.state.lock().unwrap();
         state.map.split(order.shard, order.child, order.at);
         state.busy.insert(order.child);
         state.done += 1;
     }
 
-    fn end(&self, order: &SplitRequest) {
+    pub(super) fn end(&self, order: &SplitRequest) {
         let mut state = self.state.lock().unwrap();
         state.busy.remove(&order.shard);
         state.busy.remove(&order.child);
     }
 
-    fn count(&self, is_begun: bool) {
+    pub(super) fn count(&self, is_begun: bool) {
         let mut state = self.state.lock().unwrap();
         state.driven = if is_begun {
             state.driven + 1
@@ -129,202 +122,4 @@ impl Splits {
             state.driven - 1
         };
     }
-}
-
-/// Drives one split to its end.
-pub(super) async fn drive(world: Arc<World>, wish: Wish) {
-    world.splits.count(true);
-    if let Some(mut order) = world.splits.begin(wish.shard) {
-        order.at = place(&world, &order, wish.aim).await;
-        world.trace.event(format!("order {order:?}"));
-        let done = carry_out(&world, &order).await;
-        judge(&world, &order, done);
-        world.splits.split(&order);
-        wait_until_led(&world, order.child).await;
-        world.splits.end(&order);
-        late_orders(&world, &order).await;
-    }
-    world.splits.count(false);
-}
-
-/// The first hash of the child.
-async fn place(world: &World, order: &SplitRequest, aim: Aim) -> u64 {
-    let range = world.splits.map().place(order.shard);
-    let fits = |at: u64| range.first < at && at <= range.last;
-    let anywhere = |number: u64| range.first + 1 + number % (range.last - range.first);
-    match aim {
-        Aim::Before(at) if fits(at) => at,
-        Aim::Anywhere(number) | Aim::Before(number) => anywhere(number),
-        Aim::Middle | Aim::Around(_) => {
-            let (aim, number) = match aim {
-                Aim::Around(site) => (SplitAim::Around(site), site),
-                _ => (
-                    SplitAim::Middle,
-                    order.child.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-                ),
-            };
-            let points = points(world, order.shard, aim).await;
-            points
-                .into_iter()
-                .find(|at| fits(*at))
-                .unwrap_or_else(|| anywhere(number))
-        }
-    }
-}
-
-async fn points(world: &World, shard: u64, aim: SplitAim) -> Vec<u64> {
-    let mut node = world.first_node(shard);
-    for _ in 0..TRIES_OF_MIDDLE {
-        let found = call(world, node, move |there| {
-            Box::pin(async move { there.split_points(shard, aim).await })
-        });
-        match found.await {
-            Ok(found) => {
-                world.trace.event(format!("places {found:?}"));
-                return found.points;
-            }
-            Err(error) => node = next_node(world, node, error.as_ref()),
-        }
-        world.sleep((20, 600)).await;
-    }
-    Vec::new()
-}
-
-/// Repeats an order until it is done.
-async fn carry_out(world: &World, order: &SplitRequest) -> SplitDone {
-    let mut node = world.first_node(order.shard);
-    loop {
-        let answer = send(world, node, order).await;
-        if world.mishap(200) {
-            world.trace.event("a driver dies with the answer");
-            world.sleep((50, 4_000)).await;
-            continue;
-        }
-        match answer {
-            Ok(done) => return done,
-            Err(Some(SplitError::Refused(refusal))) => {
-                let text = format!("{order:?} was refused: {refusal:?}");
-                world.trace.violation(text);
-                std::future::pending::<()>().await;
-            }
-            Err(error) => {
-                world.trace.event(format!("no split at {node}: {error:?}"));
-                node = next_node(world, node, error.as_ref());
-            }
-        }
-        world.sleep((20, 600)).await;
-    }
-}
-
-fn judge(world: &World, order: &SplitRequest, done: SplitDone) {
-    let place = world.splits.map().place(order.shard);
-    let expected = SplitDone {
-        child: order.child,
-        at: order.at,
-        last: place.last,
-        epoch: order.epoch + 1,
-    };
-    if done != expected {
-        let text = format!("{order:?} was answered {done:?}");
-        return world.trace.violation(text);
-    }
-    let SplitRequest {
-        shard, child, at, ..
-    } = order;
-    let text = format!("split {shard} at {at:016x}: child {child}");
-    world.trace.event(text);
-}
-
-/// As a standing is asked for: of all nodes, until one leads and has proven it.
-async fn wait_until_led(world: &World, child: u64) {
-    for node in (1..=NODES).cycle() {
-        let standing = call(world, node, move |there| {
-            Box::pin(async move { Ok(there.shard_standing(child)) })
-        });
-        if let Ok(Some(standing)) = standing.await
-            && standing.leader_term.is_some()
-            && standing.is_proven
-        {
-            let text = format!("child {child} is led by {node}");
-            return world.trace.event(text);
-        }
-        world.sleep((50, 500)).await;
-    }
-}
-
-/// What a driver that was deposed may still send: the same order again, and one that comes too late for its epoch.
-async fn late_orders(world: &World, order: &SplitRequest) {
-    if world.draw(|rng| rng.chance(500)) {
-        world.sleep((0, 6_000)).await;
-        let repeated = answer_of(world, order).await;
-        let again = |done: &SplitDone| {
-            (done.child, done.at, done.epoch) == (order.child, order.at, order.epoch + 1)
-        };
-        if !repeated.as_ref().is_ok_and(again) {
-            let text = format!("{order:?} was done, and repeated it is answered {repeated:?}");
-            world.trace.violation(text);
-        }
-    }
-    if world.draw(|rng| rng.chance(300)) {
-        let late = SplitRequest {
-            child: order.child + 1_000,
-            at: order.at - 1,
-            ..order.clone()
-        };
-        if let Ok(done) = answer_of(world, &late).await {
-            let text = format!("{late:?} comes after another of its epoch and is done: {done:?}");
-            world.trace.violation(text);
-        }
-    }
-}
-
-/// The shard's own answer.
-async fn answer_of(world: &World, order: &SplitRequest) -> Result<SplitDone, SplitError> {
-    let mut node = world.first_node(order.shard);
-    loop {
-        match send(world, node, order).await {
-            Ok(done) => return Ok(done),
-            Err(Some(error @ SplitError::Refused(_))) => return Err(error),
-            Err(error) => node = next_node(world, node, error.as_ref()),
-        }
-        world.sleep((20, 600)).await;
-    }
-}
-
-async fn send(
-    world: &World,
-    node: u64,
-    order: &SplitRequest,
-) -> Result<SplitDone, Option<SplitError>> {
-    let order = order.clone();
-    call(world, node, move |there| {
-        let order = order.clone();
-        Box::pin(async move { there.split_shard(order).await })
-    })
-    .await
-}
-
-/// A call of the nodes' internal service, which may come twice; `Err(None)`: no answer.
-async fn call<A: Send + 'static>(
-    world: &World,
-    node: u64,
-    serve: impl Fn(Arc<FrontierNode>) -> BoxFuture<'static, Result<A, SplitError>>
-    + Send
-    + Sync
-    + 'static,
-) -> Result<A, Option<SplitError>> {
-    let answer = world.net.call((WORLD, node), true, ANSWER_WITHIN, serve);
-    match answer.await {
-        Ok(answer) => answer.map_err(Some),
-        Err(_) => Err(None),
-    }
-}
-
-fn next_node(world: &World, asked: u64, error: Option<&SplitError>) -> u64 {
-    let hint = match error {
-        Some(SplitError::NotLeader { leader, .. }) => *leader,
-        _ => None,
-    };
-    hint.filter(|next| *next != asked)
-        .unwrap_or_else(|| world.any_node())
 }

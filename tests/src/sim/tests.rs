@@ -79,6 +79,7 @@ struct Totals {
     accepted: u64,
     splits: u64,
     wrong_shards: u64,
+    fed_children: u64,
     /// The smallest part by which a gap was longer than it had to be, in thousandths.
     tightest_gap_permille: Option<u64>,
     broken: Vec<u64>,
@@ -99,6 +100,7 @@ impl Totals {
         self.accepted += outcome.accepted;
         self.splits += outcome.splits;
         self.wrong_shards += outcome.wrong_shards;
+        self.fed_children += outcome.fed_children;
         if let Some(gap_ms) = outcome.shortest_gap_ms {
             let permille = gap_ms * 1000 / outcome.plan.min_delay_ms;
             let least = self.tightest_gap_permille.unwrap_or(u64::MAX).min(permille);
@@ -116,7 +118,7 @@ impl Totals {
 }
 
 /// Bugs put back, each with a seed that catches it and what is said then.
-const CAUGHT: [(Bug, u64, &str); 6] = [
+const CAUGHT: [(Bug, u64, &str); 9] = [
     (Bug::StaleTimeBase, 36, "P1: "),
     (Bug::DeadlineFromReceipt, 57, "P1: "),
     (Bug::TokenRestart, 1, "I5 broken"),
@@ -127,6 +129,9 @@ const CAUGHT: [(Bug, u64, &str); 6] = [
         "was Out by what was answered before, and is now called Known",
     ),
     (Bug::AnswerBeforeSync, 15, "the rows differ"),
+    (Bug::ChildTokensRestart, 1, "I5 broken"),
+    (Bug::ChildForgetsContacts, 1, "last contact went from"),
+    (Bug::InstallOverChildren, 63, "I1 broken"),
 ];
 
 #[test]
