@@ -180,12 +180,15 @@ impl Round<'_> {
         let took_ms = parent.since.elapsed().as_millis();
         let next = self.next_lease(ended.as_ref(), parent.probe, of_child);
         let next_ms = next.await?.as_millis();
-        let (fault, killed) = (self.fault, parent.killed);
+        let killed = parent.killed;
+        let kill = killed.map_or_else(String::new, |node| {
+            format!(", SIGKILL to node {node}, {}", self.fault)
+        });
         let end = splitting::words(begun.job, ended.as_ref());
         note_round(
             self.number,
             format_args!(
-                "shard {shard} split, killed: {fault} {killed:?}; {end} after {took_ms} ms; next lease of both after {next_ms} ms"
+                "shard {shard} split{kill}; {end} after {took_ms} ms; next lease of both after {next_ms} ms"
             ),
         );
         if let Some(ended) = ended {
