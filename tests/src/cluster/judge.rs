@@ -3,7 +3,7 @@
 use super::offering::forgotten;
 use super::talk::is_offered;
 use super::{MIN_DELAY_MS, Talk};
-use fakeweb::{AllowedRepeats, Arrival, CheckOptions, Manifest, check};
+use fakeweb::{AllowedRepeats, Arrival, CheckOptions, Manifest, RunningFakeWeb, check};
 use page_service::{ClientOptions, StoreClient};
 use page_store::Digest;
 use proto::frontier_v1 as pb;
@@ -11,6 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// At most so many of a kind are told.
 const SHOWN: usize = 3;
+
+/// Lets the crawl of a cluster whose nodes are all up come to its end, and judges all of it: no promise is broken.
+pub async fn finish_unbroken(talk: &Talk, web: &RunningFakeWeb, manifest: &Manifest) {
+    talk.wait_leaders().await.unwrap();
+    let urls = talk.wait_finished().await.unwrap();
+    let mut broken = Vec::new();
+    judge_urls(talk, &[], &mut broken).await;
+    judge_web(talk, web.arrivals(), manifest, &urls, &mut broken).await;
+    judge_pages(talk, &urls, &mut broken).await;
+    assert!(broken.is_empty(), "{broken:#?}");
+}
 
 /// Every replica of every shard adds up, and every acknowledged URL is known.
 pub async fn judge_urls(talk: &Talk, acknowledged: &[String], broken: &mut Vec<String>) {

@@ -28,7 +28,7 @@ mod talk;
 mod unheard;
 
 pub use fetching::{FETCH_TIMEOUT_MS, MIN_DELAY_MS, crawl, fetcher_command, web};
-pub use judge::{judge_pages, judge_urls, judge_web};
+pub use judge::{finish_unbroken, judge_pages, judge_urls, judge_web};
 pub use nodes::Nodes;
 pub use offering::{OFFERED_CRAWL, Offering};
 pub use process::Process;

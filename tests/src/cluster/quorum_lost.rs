@@ -1,6 +1,6 @@
 //! Two nodes of three are down: nobody pretends, nobody fetches, and all is well when they are back.
 
-use super::{CRAWL, Nodes, Talk, crawl, judge_pages, judge_urls, judge_web, web};
+use super::{CRAWL, Nodes, Talk, crawl, finish_unbroken, web};
 use client::{CallError, Frontier, RoutedFrontier};
 use proto::frontier_v1 as pb;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ async fn without_a_quorum_calls_are_refused_and_the_web_is_left_alone() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // The one that stays leads a shard: it must find out by itself that nobody follows it any more.
-    let stays = leader_of(&talk, talk.shards[0]).await;
+    let stays = talk.leader_of(talk.shards[0]).await;
     for number in nodes.numbers().filter(|number| *number != stays) {
         nodes.kill(number);
     }
@@ -43,13 +43,7 @@ async fn without_a_quorum_calls_are_refused_and_the_web_is_left_alone() {
     );
 
     nodes.start_ready().await.unwrap();
-    talk.wait_leaders().await.unwrap();
-    let urls = talk.wait_finished().await.unwrap();
-    let mut broken = Vec::new();
-    judge_urls(&talk, &[], &mut broken).await;
-    judge_web(&talk, web.arrivals(), &manifest, &urls, &mut broken).await;
-    judge_pages(&talk, &urls, &mut broken).await;
-    assert!(broken.is_empty(), "{broken:#?}");
+    finish_unbroken(&talk, &web, &manifest).await;
     let mut times: BTreeMap<_, u32> = BTreeMap::new();
     for arrival in web.arrivals() {
         *times.entry((arrival.host, arrival.path)).or_default() += 1;
@@ -58,18 +52,6 @@ async fn without_a_quorum_calls_are_refused_and_the_web_is_left_alone() {
     assert!(*most.1 <= 3, "asked for again and again: {most:?}");
     assert!(fetcher.terminate().await.success());
     assert!(nodes.terminate_all().await.iter().all(|end| end.success()));
-}
-
-async fn leader_of(talk: &Talk, shard: u64) -> usize {
-    loop {
-        for (index, node) in talk.nodes.iter().enumerate() {
-            let status = node.shard_status(pb::ShardStatusRequest { shard }).await;
-            if status.is_ok_and(|status| status.leader) {
-                return index + 1;
-            }
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 /// Whoever asks the cluster for anything is told in time that there is no leader.

@@ -1,10 +1,8 @@
 //! A shard of a crawling cluster is split by `escapement ctl` while the process that leads it is killed: the split ends, and no
 //! host and no URL notices.
 
-use super::{MIN_DELAY_MS, Nodes, Talk, crawl, judge_pages, judge_urls, judge_web, web};
+use super::{MIN_DELAY_MS, Nodes, Talk, crawl, finish_unbroken, web};
 use crate::program::{escapement, last_json, stderr};
-use client::Frontier;
-use proto::frontier_v1 as pb;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -25,7 +23,7 @@ async fn a_split_outlives_the_parents_leader_and_no_host_notices() {
         assert!(fetcher.ended().is_none(), "{}", fetcher.log_end());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let leader = leader_of(&talk, PARENT).await;
+    let leader = talk.leader_of(PARENT).await;
     let mut ctl = Command::new(escapement());
     ctl.args(["ctl", "--frontier", &nodes.addresses().join(","), "--json"]);
     ctl.args(["split", &PARENT.to_string(), "--middle", "--wait"]);
@@ -46,31 +44,13 @@ async fn a_split_outlives_the_parents_leader_and_no_host_notices() {
 
     nodes.start_ready().await.unwrap();
     let talk = with_child(&nodes.addresses(), child).await;
-    talk.wait_leaders().await.unwrap();
-    let urls = talk.wait_finished().await.unwrap();
-    let mut broken = Vec::new();
-    judge_urls(&talk, &[], &mut broken).await;
-    judge_web(&talk, web.arrivals(), &manifest, &urls, &mut broken).await;
-    judge_pages(&talk, &urls, &mut broken).await;
-    assert!(broken.is_empty(), "{broken:#?}");
+    finish_unbroken(&talk, &web, &manifest).await;
     for status in talk.statuses(child).await {
         let terms = status.terms.unwrap_or_default();
         assert!(terms.accepted > 0, "the child has nothing: {terms:?}");
     }
     assert!(fetcher.terminate().await.success());
     assert!(nodes.terminate_all().await.iter().all(|end| end.success()));
-}
-
-async fn leader_of(talk: &Talk, shard: u64) -> usize {
-    loop {
-        for (index, node) in talk.nodes.iter().enumerate() {
-            let status = node.shard_status(pb::ShardStatusRequest { shard }).await;
-            if status.is_ok_and(|status| status.leader) {
-                return index + 1;
-            }
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 /// The cluster by a map that has the child.

@@ -131,6 +131,19 @@ impl Talk {
         Ok(())
     }
 
+    /// The node, by number, whose replica of a shard says that it leads; waits for one.
+    pub async fn leader_of(&self, shard: u64) -> usize {
+        loop {
+            for (index, node) in self.nodes.iter().enumerate() {
+                let status = node.shard_status(pb::ShardStatusRequest { shard }).await;
+                if status.is_ok_and(|status| status.leader) {
+                    return index + 1;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     /// Every URL of all shards, each read from the replica that has applied most.
     pub async fn list_urls(&self) -> Result<Vec<pb::ListedUrl>, String> {
         let mut urls = Vec::new();
