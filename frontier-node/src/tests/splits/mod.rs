@@ -72,6 +72,17 @@ async fn two_hosts(frontier: &Arc<dyn Frontier>, min_delay_ms: u64) -> (String, 
     (low, high)
 }
 
+/// A page of each of these hosts, leased: with one call or with two.
+async fn page_leases(frontier: &Arc<dyn Frontier>) -> Vec<pb::Lease> {
+    let leased = frontier.lease(lease_request(1, 2, 5_000)).await.unwrap();
+    let mut leases = leased.leases;
+    if leases.len() < 2 {
+        let more = frontier.lease(lease_request(1, 3, 5_000)).await.unwrap();
+        leases.extend(more.leases);
+    }
+    leases
+}
+
 /// The lease of a page of a host.
 fn of_host(leases: &[pb::Lease], host: &str) -> pb::Lease {
     let is_of = |lease: &&pb::Lease| url_of(lease).contains(host);

@@ -15,17 +15,7 @@ async fn a_crash_between_any_two_steps_of_a_split_loses_nothing() {
     let node = open(with_hook).await;
     let frontier = node.frontier();
     let (low, high) = two_hosts(&frontier, 1).await;
-    let leased = frontier.lease(lease_request(1, 2, 5_000)).await.unwrap();
-    let mut leases = leased.leases;
-    if leases.len() < 2 {
-        leases.extend(
-            frontier
-                .lease(lease_request(1, 3, 5_000))
-                .await
-                .unwrap()
-                .leases,
-        );
-    }
+    let leases = page_leases(&frontier).await;
     let (stays, goes) = (of_host(&leases, &low), of_host(&leases, &high));
     // Nothing of the split is flushed, so the child cannot be created.
     held.flushes.store(true, Ordering::SeqCst);

@@ -112,20 +112,7 @@ async fn the_leader_dies_after_the_split() {
     let leader = trio.leader(1).await;
     let frontier = trio.frontier(leader);
     let (low, high) = two_hosts(&frontier, 1).await;
-    let mut leases = frontier
-        .lease(lease_request(1, 2, 5_000))
-        .await
-        .unwrap()
-        .leases;
-    if leases.len() < 2 {
-        leases.extend(
-            frontier
-                .lease(lease_request(1, 3, 5_000))
-                .await
-                .unwrap()
-                .leases,
-        );
-    }
+    let leases = page_leases(&frontier).await;
     let (stays, goes) = (of_host(&leases, &low), of_host(&leases, &high));
     trio.nodes[&leader].split_shard(split(&ALL)).await.unwrap();
     trio.stop(leader).await;
