@@ -145,7 +145,7 @@ impl Nodes for NodesService {
         });
         let refused = match split.await {
             Ok(_) => String::new(),
-            Err(error @ SplitError::Refused(_)) => error.to_string(),
+            Err(error) if error.is_final() => error.to_string(),
             Err(error) => return Err(not_split(&error)),
         };
         Ok(Response::new(pb::SplitShardResponse { refused }))
