@@ -11,8 +11,6 @@
 //! | `bootstrap` | an empty directory founds a cluster, or comes back to one under the next incarnation |
 //! | `nodes_service` | what other nodes ask |
 //! | `gossip` | addresses and incarnations, told every second |
-//! | `rejoin` | a new incarnation takes the place of the one before, shard by shard |
-//! | `replace` | the leader's part of that |
 //! | `takeover` | the leader's process is dead: a chosen follower does not wait |
 //! | `agreed_wall` | the median of the replicas' wall clocks |
 
@@ -25,8 +23,6 @@ mod gossip;
 mod greeter;
 mod member;
 mod nodes_service;
-mod rejoin;
-mod replace;
 mod replica_id;
 mod takeover;
 #[cfg(test)]
@@ -41,6 +37,5 @@ pub use gossip::{GossipEnd, gossip};
 pub use greeter::Greeter;
 pub use member::{HasLink, Member};
 pub use nodes_service::NodesService;
-pub use rejoin::rejoin;
 pub use replica_id::{incarnation, node_number, replica_id, store_id};
 pub use takeover::take_over;

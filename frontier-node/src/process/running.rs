@@ -21,7 +21,7 @@ use super::test_clocks::TestClocks;
 use crate::clock::Clocks;
 use crate::cluster::{
     AddressBook, AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService,
-    SampledWall, ask_before_opening, bootstrap, gossip, incarnation, rejoin, replica_id, store_id,
+    SampledWall, ask_before_opening, bootstrap, gossip, replica_id, store_id,
     take_over,
 };
 use crate::grpc::{ServeError, check_address};
@@ -122,10 +122,6 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         descriptor.replica,
         refused,
     ));
-    let rejoining = (incarnation(descriptor.replica) > 0).then(|| {
-        let node = Arc::clone(&parts.node);
-        tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
-    });
     announce(&settings, &descriptor, grpc_address, http_address);
     let ended = tokio::select! {
         () = stop.cancelled() => Ok(()),
@@ -134,9 +130,6 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         end = &mut http_server => Err(server_end(end)),
     };
     elections.abort();
-    if let Some(rejoining) = rejoining {
-        rejoining.abort();
-    }
     close(parts, serving).await;
     ended
 }
