@@ -6,10 +6,12 @@ use std::time::Duration;
 use proto::raft_v1 as pb;
 use raftlog::NodeId;
 use shard_map::{Accepted, Command};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Status};
 
+use super::map_cell::MapView;
 use super::map_group::{MapError, MapGroup};
 use super::options::{IsLinked, MapOptions};
 use super::remote::Remote;
@@ -66,6 +68,11 @@ impl MapNode {
 
     pub(crate) const fn zero(&self) -> &MapGroup {
         &self.parts.zero
+    }
+
+    /// Each version of the map that this node hears of; versions only rise.
+    pub(crate) fn views(&self) -> watch::Receiver<MapView> {
+        self.parts.zero.watch()
     }
 
     pub(crate) const fn replica(&self) -> NodeId {

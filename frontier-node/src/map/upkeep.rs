@@ -32,7 +32,7 @@ impl Upkeep {
     pub(super) fn new(node: Arc<MapNode>) -> Self {
         Self {
             leadership: node.zero().group().leadership(),
-            views: node.zero().watch(),
+            views: node.views(),
             pause_ms: JOB_PAUSE_MS.0,
             driven: 0,
             node,
