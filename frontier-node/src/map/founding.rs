@@ -76,6 +76,7 @@ pub(super) fn node(entry: &NodeEntry, known: Option<&Node>) -> Node {
         holds_shards: known.is_none_or(|n| n.holds_shards),
         has_store: entry.has_store,
         state: known.map_or(NodeState::Up, Node::state).into(),
+        disk: known.map_or(0, |n| n.disk),
     }
 }
 

@@ -15,6 +15,7 @@ use super::map_cell::MapView;
 use super::map_group::{MapError, MapGroup};
 use super::options::{IsLinked, MapOptions};
 use super::remote::Remote;
+use super::rules::ShapeRules;
 use super::shaper::Shaper;
 use super::upkeep::Upkeep;
 use super::verdict;
@@ -36,6 +37,7 @@ pub(crate) struct MapNode {
     greeter: Arc<Greeter>,
     is_linked: IsLinked,
     shaper: Arc<dyn Shaper>,
+    rules: ShapeRules,
     not_founded: parking_lot::Mutex<String>,
 }
 
@@ -47,17 +49,18 @@ impl MapNode {
         stop: &CancellationToken,
     ) -> Arc<Self> {
         let shaper = options.shaper.unwrap_or_else(|| {
-            Arc::new(Remote {
-                greeter: Arc::clone(&options.greeter),
-                book: Arc::clone(&parts.book),
-                cluster_id: parts.descriptor.cluster_id,
-            })
+            Arc::new(Remote::new(
+                Arc::clone(&options.greeter),
+                Arc::clone(&parts.book),
+                parts.descriptor.cluster_id,
+            ))
         });
         let node = Arc::new(Self {
             parts,
             greeter: options.greeter,
             is_linked: options.is_linked,
             shaper,
+            rules: options.rules,
             not_founded: parking_lot::Mutex::default(),
         });
         node.look_for_quorum();
@@ -68,6 +71,11 @@ impl MapNode {
 
     pub(crate) const fn zero(&self) -> &MapGroup {
         &self.parts.zero
+    }
+
+    /// The newest version of the map that this node has heard of.
+    pub(crate) fn view(&self) -> MapView {
+        self.parts.zero.view()
     }
 
     /// Each version of the map that this node hears of; versions only rise.
@@ -89,6 +97,14 @@ impl MapNode {
 
     pub(crate) fn shaper(&self) -> &dyn Shaper {
         self.shaper.as_ref()
+    }
+
+    pub(super) fn shared_shaper(&self) -> Arc<dyn Shaper> {
+        Arc::clone(&self.shaper)
+    }
+
+    pub(super) const fn rules(&self) -> &ShapeRules {
+        &self.rules
     }
 
     /// Whether this node has an open link to a replica's process, or is it.

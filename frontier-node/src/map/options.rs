@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use raftlog::NodeId;
 
+use super::rules::ShapeRules;
 use super::shaper::Shaper;
 use crate::cluster::Greeter;
 
@@ -19,6 +20,8 @@ pub struct MapOptions {
     pub is_linked: IsLinked,
     /// What carries jobs out; `None`: the shards' leaders, asked over the nodes' internal service.
     pub shaper: Option<Arc<dyn Shaper>>,
+    /// What its leader does unasked.
+    pub rules: ShapeRules,
 }
 
 impl MapOptions {
@@ -28,6 +31,7 @@ impl MapOptions {
             greeter,
             is_linked,
             shaper: None,
+            rules: ShapeRules::default(),
         }
     }
 }
