@@ -142,7 +142,9 @@ impl Admin for AdminService {
             // A repeat finds its job, wherever the middle of what is left may be.
             Cut::Middle if view.map.job_of_request(request.request).is_some() => (0, false),
             Cut::Middle => match self.map.shaper().weigh(request.shard).await {
-                Ok(Weight { middle: Some(at), .. }) => (at, false),
+                Ok(Weight {
+                    middle: Some(at), ..
+                }) => (at, false),
                 Ok(Weight { middle: None, .. }) => {
                     let shard = request.shard;
                     let words = format!("shard {shard} has fewer than two sites to divide");

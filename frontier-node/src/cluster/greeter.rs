@@ -10,7 +10,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use crate::limits::{
-    CHANGE_MAP_TIMEOUT_MS, HAND_OVER_CALL_TIMEOUT_MS, HELLO_TIMEOUT_MS, SHAPE_TIMEOUT_MS, STANDING_TIMEOUT_MS,
+    CHANGE_MAP_TIMEOUT_MS, HAND_OVER_CALL_TIMEOUT_MS, HELLO_TIMEOUT_MS, SHAPE_TIMEOUT_MS,
+    STANDING_TIMEOUT_MS,
 };
 
 /// Clients of the `Nodes` service, by address.

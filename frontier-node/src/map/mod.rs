@@ -64,6 +64,6 @@ pub use shaper::{MemberChange, MemberOrder, ShapeError, Shaper, SplitOrder, Stan
 
 pub(crate) use map_cell::MapView;
 pub(crate) use map_group::MapGroup;
-pub(crate) use members::MemberError;
 pub(crate) use map_node::{MapNode, MapParts};
+pub(crate) use members::MemberError;
 pub(crate) use verdict::to_wire;

@@ -25,6 +25,7 @@ use super::survey::Survey;
 pub(super) struct Context<'a> {
     pub(super) map: &'a ShardMap,
     pub(super) shaper: &'a dyn Shaper,
+    /// Of this leadership; empty until all nodes were asked under it.
     pub(super) survey: &'a Survey,
     /// A node that is silent for so long, or does not make its replica in that time, is not waited for, ms.
     pub(super) patience_ms: u64,
@@ -81,14 +82,15 @@ fn hopeless(context: &Context<'_>, step: Step, plan: &MovePlan) -> Option<String
 
 /// The new node has its replica, and the group feeds it.
 async fn is_fed(context: &Context<'_>, plan: &MovePlan) -> bool {
-    match context.shaper.has_replica(plan.shard, plan.new).await {
-        Ok(true) => tell(context, plan, MemberChange::Add).await.is_ok(),
-        Ok(false) => false,
-        Err(error) => {
-            tracing::debug!(group = plan.shard, replica = plan.new, %error, "not made yet");
-            false
-        }
+    is_made(context, plan).await && tell(context, plan, MemberChange::Add).await.is_ok()
+}
+
+async fn is_made(context: &Context<'_>, plan: &MovePlan) -> bool {
+    let made = context.shaper.has_replica(plan.shard, plan.new).await;
+    if let Err(error) = &made {
+        tracing::debug!(group = plan.shard, replica = plan.new, %error, "not there");
     }
+    made == Ok(true)
 }
 
 /// The voters are changed, or the move is given up.
@@ -100,6 +102,10 @@ async fn vote(context: &Context<'_>, job: &Job, plan: &MovePlan) -> Option<Body>
     if let Some(old) = old
         && gives_way(context, plan, old).await
     {
+        return None;
+    }
+    // A voter that does not answer would be one that the group has lost.
+    if !is_made(context, plan).await {
         return None;
     }
     match tell(context, plan, MemberChange::Vote { old }).await {
@@ -152,8 +158,9 @@ async fn gives_way(context: &Context<'_>, plan: &MovePlan, old: NodeId) -> bool 
 async fn is_destroyed(context: &Context<'_>, plan: &MovePlan) -> bool {
     let old = ReplicaId(plan.old);
     let node = context.map.node(old.node());
-    let is_lost =
-        |node: &shard_map::Node| node.state() == NodeState::Gone || node.incarnation > old.incarnation();
+    let is_lost = |node: &shard_map::Node| {
+        node.state() == NodeState::Gone || node.incarnation > old.incarnation()
+    };
     if plan.old == 0 || node.is_none_or(is_lost) {
         return true;
     }

@@ -1,9 +1,6 @@
 //! Nodes that are silent for so long that they are given up; off unless asked for.
 
-use shard_map::{
-    NodeState, Plan, ShardMap,
-    command::Replace,
-};
+use shard_map::{NodeState, Plan, ShardMap, command::Replace};
 
 use super::survey::Survey;
 

@@ -14,8 +14,8 @@ pub(super) fn strays(map: &ShardMap, survey: &Survey) -> Vec<MemberOrder> {
         let ids = leader.learners.iter().copied();
         ids.map(move |replica| (group, replica))
     });
-    let retired = learners
-        .filter(|(group, replica)| map.fate(*group, ReplicaId(*replica)) == Fate::Retired);
+    let retired =
+        learners.filter(|(group, replica)| map.fate(*group, ReplicaId(*replica)) == Fate::Retired);
     retired
         .map(|(group, replica)| MemberOrder {
             group,

@@ -232,7 +232,11 @@ mod tests {
     #[test]
     fn the_newest_leader_that_answers_counts() {
         let none = Survey::default();
-        let both = none.after(1, BTreeMap::from([(1, leads(1, 4, 0)), (2, leads(2, 5, 0))]), 9);
+        let both = none.after(
+            1,
+            BTreeMap::from([(1, leads(1, 4, 0)), (2, leads(2, 5, 0))]),
+            9,
+        );
         assert_eq!(both.leading(), BTreeMap::from([(1, 2)]));
         let one = both.after(1, BTreeMap::from([(1, leads(1, 4, 0)), (2, None)]), 9);
         assert_eq!(one.leading(), BTreeMap::from([(1, 1)]));

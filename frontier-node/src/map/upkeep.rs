@@ -21,7 +21,9 @@ use super::move_job::Context;
 use super::moves::{self, Situation};
 use super::survey::{Survey, Surveyor};
 use super::{auto_split, founding, move_job, silence, split_job, strays};
-use crate::limits::{DRIVEN_JOBS, JOB_PAUSE_MS, SURVEY_INTERVAL_MS, UPKEEP_INTERVAL_MS, WEIGH_INTERVAL_MS};
+use crate::limits::{
+    DRIVEN_JOBS, JOB_PAUSE_MS, SURVEY_INTERVAL_MS, UPKEEP_INTERVAL_MS, WEIGH_INTERVAL_MS,
+};
 
 /// The task.
 pub(super) struct Upkeep {
@@ -103,9 +105,11 @@ impl Upkeep {
         self.enter_nodes(token, &map).await;
         self.note_steps(&map);
         let survey = Arc::clone(&self.survey.borrow());
-        let has_steps = self.drive_jobs(token, &map, &survey).await;
+        let survey = Some(survey).filter(|survey| survey.is_of(token.term()));
+        let known = survey.clone().unwrap_or_default();
+        let has_steps = self.drive_jobs(token, &map, &known).await;
         // What is proposed unasked follows from how all nodes stand.
-        if survey.is_of(token.term()) {
+        if let Some(survey) = survey {
             self.begin_moves(token, &map, &survey).await;
             if is_due(&mut self.looked, SURVEY_INTERVAL_MS) {
                 self.look_around(token, &map, &survey).await;
@@ -271,7 +275,10 @@ impl Upkeep {
             }
         }
         if let Some(replace) = silence::replacement(map, survey, rules.replace_after_ms) {
-            tracing::warn!(node = replace.node, "silent for so long that it is replaced");
+            tracing::warn!(
+                node = replace.node,
+                "silent for so long that it is replaced"
+            );
             self.begin(token, Body::Replace(replace)).await;
         }
         if rules.split.enabled && is_due(&mut self.weighed, WEIGH_INTERVAL_MS) {

@@ -21,8 +21,7 @@ use super::test_clocks::TestClocks;
 use crate::clock::Clocks;
 use crate::cluster::{
     AddressBook, AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService,
-    SampledWall, ask_before_opening, bootstrap, gossip, replica_id, store_id,
-    take_over,
+    SampledWall, ask_before_opening, bootstrap, gossip, replica_id, store_id, take_over,
 };
 use crate::grpc::{ServeError, check_address};
 use crate::identity::{Asked, Descriptor, IdentityError, draw};

@@ -65,8 +65,7 @@ impl FrontierNode {
         let db = self.engine().state();
         let size = open.look(move |machine, _, _| {
             let ranges = machine.key_ranges().into_iter();
-            let mut sizes =
-                ranges.map(|(from, to)| db.disk_size_bytes(&KeyRange::new(from, to)));
+            let mut sizes = ranges.map(|(from, to)| db.disk_size_bytes(&KeyRange::new(from, to)));
             sizes.try_fold(0, |sum: u64, size| Ok(sum.saturating_add(size?)))
         });
         let size: Result<u64, StateError> =

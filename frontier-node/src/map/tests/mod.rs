@@ -4,5 +4,7 @@ mod cluster;
 mod fake_shards;
 mod jobs;
 mod life;
+mod moves;
 mod new_disk;
 mod refusals;
+mod unasked;
