@@ -274,7 +274,10 @@ async fn open(
     let mut options = options(settings, member, descriptor, own, &transport);
     let linked = Arc::clone(member);
     let is_linked = Arc::new(move |replica| linked.is_linked(replica));
-    options.map = Some(MapOptions::new(Arc::clone(greeter), is_linked));
+    options.map = Some(MapOptions {
+        rules: settings.rules(),
+        ..MapOptions::new(Arc::clone(greeter), is_linked)
+    });
     let node = FrontierNode::open(options).await?;
     let engine = Arc::new(OnceLock::new());
     let _ = engine.set(node.engine());

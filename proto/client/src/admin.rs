@@ -211,10 +211,7 @@ impl Admin {
     /// # Errors
     ///
     /// See [`AdminError`].
-    pub async fn drain(
-        &self,
-        request: pb::DrainRequest,
-    ) -> Result<pb::ChangeResponse, AdminError> {
+    pub async fn drain(&self, request: pb::DrainRequest) -> Result<pb::ChangeResponse, AdminError> {
         self.anywhere(async |mut client: AdminClient<Channel>| {
             client.drain(self.timed(request)).await
         })
@@ -256,10 +253,7 @@ impl Admin {
     /// # Errors
     ///
     /// See [`AdminError`].
-    pub async fn leave(
-        &self,
-        request: pb::LeaveRequest,
-    ) -> Result<pb::ChangeResponse, AdminError> {
+    pub async fn leave(&self, request: pb::LeaveRequest) -> Result<pb::ChangeResponse, AdminError> {
         self.anywhere(async |mut client: AdminClient<Channel>| {
             client.leave(self.timed(request)).await
         })
@@ -271,10 +265,7 @@ impl Admin {
     /// # Errors
     ///
     /// See [`AdminError`].
-    pub async fn pin(
-        &self,
-        request: pb::PinRequest,
-    ) -> Result<pb::ChangeResponse, AdminError> {
+    pub async fn pin(&self, request: pb::PinRequest) -> Result<pb::ChangeResponse, AdminError> {
         self.anywhere(async |mut client: AdminClient<Channel>| {
             client.pin(self.timed(request.clone())).await
         })

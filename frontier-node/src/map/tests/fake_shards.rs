@@ -321,6 +321,10 @@ impl Shaper for FakeShards {
         let taken = {
             let mut state = self.state.lock();
             state.changes.push(*order);
+            // Who does not answer does not catch up.
+            if kind == Kind::CatchUp && state.silent.contains(&node_number(order.replica)) {
+                return Err(ShapeError::Unavailable("it lacks entries".to_owned()));
+            }
             match state.groups.get_mut(&order.group) {
                 Some(group) => group.take(order),
                 None => Err(ShapeError::Unavailable("nobody leads".to_owned())),
