@@ -116,15 +116,23 @@ async fn vote(context: &Context<'_>, job: &Job, plan: &MovePlan) -> Option<Body>
     }
 }
 
-/// The learner leaves the group; if that is committed, the voters were not changed and never will be.
+/// The learner leaves the group; if that is committed, the voters were not changed and never will be. If it is a voter
+/// already, the change of voters is finished.
 async fn give_up(
     context: &Context<'_>,
     job: &Job,
     plan: &MovePlan,
     reason: String,
 ) -> Option<Body> {
-    let is_out = tell(context, plan, MemberChange::Remove).await.is_ok();
-    is_out.then(|| cancel(job, reason, true))
+    match tell(context, plan, MemberChange::Remove).await {
+        Ok(()) => Some(cancel(job, reason, true)),
+        Err(ShapeError::Refused(_)) => {
+            let old = (plan.old != 0).then_some(plan.old);
+            let voted = tell(context, plan, MemberChange::Vote { old }).await;
+            voted.is_ok().then(|| done(job))
+        }
+        Err(ShapeError::Unavailable(_)) => None,
+    }
 }
 
 /// The old replica leads and was asked to hand over: look again when another one does.
