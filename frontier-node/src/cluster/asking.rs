@@ -118,7 +118,13 @@ async fn fetch_newest(member: &Member, greeter: &Greeter, answers: &[pb::HelloRe
     if callee.map_version <= member.copy.version() {
         return;
     }
-    let fetched = fetch(greeter, descriptor.cluster_id, &callee.address, &member.copy).await;
+    let fetched = fetch(
+        greeter,
+        descriptor.cluster_id,
+        &callee.address,
+        &member.copy,
+    )
+    .await;
     if let Err(status) = fetched {
         tracing::debug!(node = callee.node, %status, "the shard map was not fetched");
     }

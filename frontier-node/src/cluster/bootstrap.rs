@@ -145,7 +145,9 @@ fn decide(
             let (suffixes, shards) = (&member.suffixes, member.shards.unwrap_or(1));
             let replica = replica_id(member.node, 0);
             let founded = Descriptor::found(replica, founders, shards, suffixes, None)?;
-            return Ok(Some(founded.wanting(member.replicas.unwrap_or(DEFAULT_REPLICAS))));
+            return Ok(Some(
+                founded.wanting(member.replicas.unwrap_or(DEFAULT_REPLICAS)),
+            ));
         }
         said.once(format!(
             "node {} waits for the other founders: {} of {others} answered",

@@ -32,8 +32,8 @@ impl Greeter {
             .connect_timeout(Duration::from_millis(HELLO_TIMEOUT_MS))
             .tcp_nodelay(true);
         // A whole shard map comes in one message.
-        let client = NodesClient::new(endpoint.connect_lazy())
-            .max_decoding_message_size(MESSAGE_SIZE_BYTES);
+        let client =
+            NodesClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_SIZE_BYTES);
         clients.insert(address.to_owned(), client.clone());
         Ok(client)
     }

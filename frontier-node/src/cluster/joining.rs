@@ -25,7 +25,9 @@ use super::greeter::Greeter;
 use super::replica_id::{incarnation, node_number, replica_id};
 use crate::identity::Descriptor;
 use crate::limits::{ALIVE_ROUNDS, JOIN_REACH_MS, NODE_NUMBER};
-use crate::map::{MapCell, MapError, ask_for_change, fetch, identity, learn_nodes, places_of_leader};
+use crate::map::{
+    MapCell, MapError, ask_for_change, fetch, identity, learn_nodes, places_of_leader,
+};
 
 /// A directory that wants to join.
 pub struct Newcomer {
@@ -162,7 +164,8 @@ impl Joining<'_> {
                 "no member of a cluster answers: {away}"
             )));
         }
-        self.said.once(format!("no member takes this node now: {away}"));
+        self.said
+            .once(format!("no member takes this node now: {away}"));
         Ok(None)
     }
 
@@ -216,9 +219,16 @@ impl Joining<'_> {
         match map.node(number) {
             Some(node) if (node.incarnation, node.disk) == (disk, begun.disk) => {
                 if node.state() == NodeState::Gone {
-                    return Err(GossipEnd::Gone { node: number, incarnation: disk }.into());
+                    return Err(GossipEnd::Gone {
+                        node: number,
+                        incarnation: disk,
+                    }
+                    .into());
                 }
-                Ok(Some(Descriptor { admitted: true, ..begun.clone() }))
+                Ok(Some(Descriptor {
+                    admitted: true,
+                    ..begun.clone()
+                }))
             }
             _ => Ok(None),
         }
@@ -234,7 +244,10 @@ impl Joining<'_> {
             })?,
         };
         self.check_place(number, map).await?;
-        let newest = map.node(number).map(|node| node.incarnation).max(heard.newest);
+        let newest = map
+            .node(number)
+            .map(|node| node.incarnation)
+            .max(heard.newest);
         let replica = replica_id(number, newest.map_or(0, |newest| newest + 1));
         let disk = u64::from_be_bytes(crate::identity::draw()?).max(1);
         let descriptor = Descriptor::of_founding(&heard.founding, replica, &self.newcomer.suffixes);
@@ -310,10 +323,12 @@ impl Joining<'_> {
                 if !is_taken || self.newcomer.node.is_some() {
                     return Err(BootstrapError::Refused(reason));
                 }
-                self.said.once(format!("number {number} was just given to another node"));
+                self.said
+                    .once(format!("number {number} was just given to another node"));
             }
             Err(error) => {
-                self.said.once(format!("node {number} waits for group 0: {error}"));
+                self.said
+                    .once(format!("node {number} waits for group 0: {error}"));
                 self.descriptor = Some(descriptor);
             }
         }

@@ -153,7 +153,9 @@ impl Member {
     pub fn gone(&self) -> Option<u32> {
         let own = incarnation(self.replica()?);
         let map = self.copy.view().map;
-        let gone = map.node(self.node).filter(|n| n.state() == NodeState::Gone)?;
+        let gone = map
+            .node(self.node)
+            .filter(|n| n.state() == NodeState::Gone)?;
         (gone.incarnation >= own).then_some(gone.incarnation)
     }
 

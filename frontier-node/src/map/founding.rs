@@ -61,7 +61,7 @@ pub(super) fn found(descriptor: &Descriptor, book: &[NodeEntry]) -> Result<Found
 }
 
 /// What all processes of the cluster agree on.
-pub(super) fn identity(descriptor: &Descriptor) -> Identity {
+pub(crate) fn identity(descriptor: &Descriptor) -> Identity {
     Identity {
         suffix_list_digest: descriptor.suffix_list_digest,
         canonicalizer_version: descriptor.canonicalizer_version,

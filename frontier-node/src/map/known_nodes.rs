@@ -87,7 +87,11 @@ mod tests {
             address: address.to_owned(),
             has_store: true,
         };
-        let book = AddressBook::in_memory([entry(1, 0, "own:1"), entry(2, 0, "moved:1"), entry(5, 0, "e:1")]);
+        let book = AddressBook::in_memory([
+            entry(1, 0, "own:1"),
+            entry(2, 0, "moved:1"),
+            entry(5, 0, "e:1"),
+        ]);
         let map = ShardMap {
             version: 1,
             nodes: vec![

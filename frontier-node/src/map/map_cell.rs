@@ -105,13 +105,15 @@ mod tests {
     fn versions_only_rise_whoever_tells() {
         let cell = MapCell::default();
         let mut watch = cell.watch();
-        for (version, applied, expected) in [(3, 9, 3), (2, 20, 3), (3, 11, 3), (3, 10, 3), (5, 0, 5)] {
+        for (version, applied, expected) in
+            [(3, 9, 3), (2, 20, 3), (3, 11, 3), (3, 10, 3), (5, 0, 5)]
+        {
             cell.put(&map(version, 7), applied);
             assert_eq!(cell.version(), expected);
         }
         assert_eq!(cell.view().applied_index, 11, "of the newest that is known");
         assert!(watch.has_changed().unwrap());
-        let _seen = watch.borrow_and_update();
+        assert_eq!(watch.borrow_and_update().map.version, 5);
         cell.put(&map(5, 7), 30);
         assert!(!watch.has_changed().unwrap(), "nothing new");
         assert_eq!(cell.view().applied_index, 30);
@@ -126,6 +128,9 @@ mod tests {
         assert!(!heard.has_changed().unwrap());
         cell.hear(5, "a:1");
         assert!(heard.has_changed().unwrap());
-        assert_eq!((heard.borrow().version, heard.borrow().address.as_str()), (5, "a:1"));
+        assert_eq!(
+            (heard.borrow().version, heard.borrow().address.as_str()),
+            (5, "a:1")
+        );
     }
 }

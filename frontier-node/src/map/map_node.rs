@@ -143,7 +143,10 @@ impl MapNode {
 
     /// This node's replica of group 0; it comes and goes.
     pub(crate) fn zero(&self) -> Option<Arc<MapGroup>> {
-        self.zero.borrow().as_ref().map(|open| Arc::clone(&open.group))
+        self.zero
+            .borrow()
+            .as_ref()
+            .map(|open| Arc::clone(&open.group))
     }
 
     /// This node's copy.

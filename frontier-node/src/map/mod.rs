@@ -62,5 +62,6 @@ pub(crate) use copying::fetch;
 pub(crate) use founding::identity;
 pub(crate) use known_nodes::learn as learn_nodes;
 pub(crate) use map_cell::{MapCell, MapView};
+pub(crate) use map_group::MapGroup;
 pub(crate) use map_node::{MapNode, MapParts};
 pub(crate) use verdict::{elsewhere, to_wire};

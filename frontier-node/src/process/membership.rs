@@ -137,11 +137,7 @@ async fn find(
 }
 
 /// Where others reach a node. The listener knows its port where the setting left it open.
-fn address(
-    settings: &Settings,
-    node: u32,
-    grpc: &StdListener,
-) -> Result<String, ProcessError> {
+fn address(settings: &Settings, node: u32, grpc: &StdListener) -> Result<String, ProcessError> {
     let founders = settings.founders()?.into_iter();
     let of_peers = founders.filter(|(number, _)| *number == node && !settings.peers.is_empty());
     let told = settings.address.clone();

@@ -21,8 +21,7 @@ use super::test_clocks::TestClocks;
 use crate::clock::Clocks;
 use crate::cluster::{
     AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService, SampledWall,
-    ask_before_opening, bootstrap, gossip, incarnation, node_number, rejoin, replica_id, store_id,
-    take_over,
+    ask_before_opening, bootstrap, gossip, node_number, rejoin, replica_id, store_id, take_over,
 };
 use crate::grpc::{ServeError, check_address};
 use crate::identity::{Descriptor, IdentityError};
@@ -134,7 +133,7 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         descriptor.replica,
         refused,
     ));
-    let rejoining = is_fed_by_rejoining(&descriptor).then(|| {
+    let rejoining = descriptor.is_fed_by_rejoining().then(|| {
         let node = Arc::clone(&parts.node);
         tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
     });
@@ -151,12 +150,6 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
     }
     close(parts, serving).await;
     ended
-}
-
-/// A founder's new disk in a cluster whose founders all have everything takes the old one's place by itself. Any other
-/// directory gets what the map gives it.
-fn is_fed_by_rejoining(descriptor: &Descriptor) -> bool {
-    incarnation(descriptor.replica) > 0 && descriptor.disk == 0 && !descriptor.is_placed()
 }
 
 /// What a running node is made of.

@@ -463,7 +463,10 @@ mod tests {
     fn a_node_that_joins_is_told_by_flags_or_file() {
         let settings = parsed(&["--dir", "x", "--join", "a:1,b:2"]).unwrap();
         assert_eq!(settings.join, ["a:1", "b:2"]);
-        assert_eq!((settings.node, settings.own_address().unwrap()), (None, None));
+        assert_eq!(
+            (settings.node, settings.own_address().unwrap()),
+            (None, None)
+        );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("node.toml");
         let text = "dir = \"x\"\njoin = [\"a:1\"]\naddress = \"h:7700\"\nreplicas = 5\n";
