@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::balance::Balance;
 use super::map_cell::MapView;
-use super::map_group::MapError;
+use super::map_group::{MapError, MapGroup};
 use super::map_node::MapNode;
 use super::move_job::Context;
 use super::moves::{self, Situation};
@@ -28,6 +28,7 @@ use crate::limits::{
 /// The task.
 pub(super) struct Upkeep {
     node: Arc<MapNode>,
+    zero: Arc<MapGroup>,
     leadership: watch::Receiver<Leadership>,
     views: watch::Receiver<MapView>,
     survey: watch::Receiver<Arc<Survey>>,
@@ -45,9 +46,9 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn new(node: Arc<MapNode>) -> Self {
+    pub(super) fn new(node: Arc<MapNode>, zero: Arc<MapGroup>) -> Self {
         let (found, survey) = watch::channel(Arc::default());
-        let leadership = node.zero().group().leadership();
+        let leadership = zero.group().leadership();
         let surveyor = Surveyor {
             leadership: leadership.clone(),
             views: node.views(),
@@ -56,6 +57,7 @@ impl Upkeep {
         };
         Self {
             leadership,
+            zero,
             views: node.views(),
             survey,
             surveyor: Some(surveyor),
@@ -308,7 +310,7 @@ impl Upkeep {
     }
 
     async fn propose(&self, token: LeadershipToken, body: Body) -> Result<(), MapError> {
-        let proposed = self.node.zero().propose(token, &body.into()).await;
+        let proposed = self.zero.propose(token, &body.into()).await;
         proposed.map(|_| ())
     }
 }
