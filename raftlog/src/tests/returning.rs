@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::cluster::{
     Node, close_all, cluster_of, election_timeouts, lead, propose_many, rows, temp_dirs,
 };
 use super::parts::{child, keys, open_part, parent, said};
 use super::removal::returned;
-use super::support::{leads, open_group, options, propose, until};
+use super::support::{PATIENCE, leads, open_group, options, propose, until};
 use crate::testing::{Fate, LocalNetwork, MessageKind};
 use crate::wire::{VoteMsg, VoteRequestMsg, encode};
 use crate::{CallKind, Engine, Group, GroupState, TransportError};
@@ -78,21 +79,29 @@ async fn a_returned_replica_does_not_answer_for_its_removed_id() {
 
     network.heal();
     drop(doubtful);
-    let (leader, token) = lead_of_two(&nodes, back).await;
-    let group = nodes[leader].group.clone();
     let new = returned(old, 1);
-    group.add_learner(token, new).await.unwrap();
-    until("it is caught up", || {
-        let last = group.status().last_log_index;
-        group.progress()[&new].matched_index == last
-    })
-    .await;
     let voters: BTreeSet<u64> = (1..=3).map(|id| if id == old { new } else { id }).collect();
-    group.change_voters(token, voters.clone()).await.unwrap();
-    propose(&group, "key").await;
+    let joining = async {
+        while !joins(&nodes, back, &voters).await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, joining).await.unwrap();
+    let (leader, _) = lead_of_two(&nodes, back).await;
+    propose(&nodes[leader].group, "key").await;
     until("it has all", || rows(&nodes[back]) == rows(&nodes[leader])).await;
     assert_eq!(nodes[back].group.status().voters, voters);
     close_all(nodes).await;
+}
+
+/// Makes one of three a voter in place of the one it was; false if leadership was lost on the way.
+async fn joins(nodes: &[Node], back: usize, voters: &BTreeSet<u64>) -> bool {
+    let (leader, token) = lead_of_two(nodes, back).await;
+    let (group, new) = (&nodes[leader].group, nodes[back].group.replica());
+    match group.add_learner(token, new).await {
+        Ok(()) => group.change_voters(token, voters.clone()).await.is_ok(),
+        Err(_) => false,
+    }
 }
 
 /// Who leads while one of three takes no part.
