@@ -91,6 +91,17 @@ pub struct LeaseKey {
     pub fingerprint: u64,
 }
 
+impl LeaseKey {
+    /// Of the robots.txt of a host's authority.
+    pub(crate) fn of_robots(partition: u64, host: u64, slot: u8) -> Self {
+        Self {
+            kind: LeaseKind::Robots as i32,
+            partition,
+            fingerprint: crate::state::hosts::robots_id(host, slot),
+        }
+    }
+}
+
 /// One grant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lease {

@@ -110,6 +110,9 @@ pub(crate) struct AuthorityRow {
     pub until_ms: u64,
     #[prost(uint64, tag = "11")]
     pub since_unix_ms: u64,
+    /// An errand answered this attempt before its lease was reported.
+    #[prost(bool, tag = "12")]
+    pub answered: bool,
 }
 
 /// What a crawl with a budget spent on the host.

@@ -275,6 +275,7 @@ fn robots(row: &AuthorityRow) -> Robots {
         failures: row.failures,
         since_unix_ms: row.since_unix_ms,
         ending: row.ending,
+        answered: row.answered,
     }
 }
 

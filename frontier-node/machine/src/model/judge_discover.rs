@@ -8,6 +8,7 @@ use crate::{
     authority::Authority,
     command::{
         discover::{Discover, DiscoverResult, Errand, ErrandResult, ItemKind, Link, Refusal},
+        lease::LeaseKind,
         report::{RobotsCode, RobotsFound},
     },
     invariants::View,
@@ -248,13 +249,26 @@ impl Model {
         let known = self
             .host(found.origin_partition, name)
             .and_then(|host| host.robots.get(&authority));
-        let waits = known
-            .is_some_and(|known| known.phase == Phase::Pending && known.attempt == found.attempt);
+        let is_out = self.leases.iter().any(|lease| {
+            lease.key.kind() == LeaseKind::Robots
+                && lease.key.partition == found.origin_partition
+                && (lease.host.as_str(), lease.authority) == (name, Some(authority))
+        });
+        let waits = known.is_some_and(|known| {
+            known.attempt == found.attempt
+                && (known.phase == Phase::Pending || is_out)
+                && !known.answered
+        });
         if !waits {
             return must(*result == DiscoverResult::Known, || wrong("known"));
         }
         must(*result == DiscoverResult::New, || wrong("new"))?;
-        self.take_robots(found.origin_partition, name, authority, robots, after)
+        self.take_robots(found.origin_partition, name, authority, robots, after)?;
+        if is_out && robots.code() != RobotsCode::Pending {
+            let host = self.host_mut(found.origin_partition, name)?;
+            host.robots.entry(authority).or_default().answered = true;
+        }
+        Ok(())
     }
 
     /// What a robots.txt request found becomes the authority's state (RFC 9309 2.3.1).

@@ -421,6 +421,7 @@ impl Model {
             robots.fail(now_ms, wall_ms);
         }
         robots.attempt += 1;
+        robots.answered = false;
         must(work.attempt == robots.attempt, || {
             format!("robots attempt {} of {}", work.attempt, robots.attempt)
         })?;

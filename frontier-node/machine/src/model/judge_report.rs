@@ -186,7 +186,12 @@ impl Model {
             Some(Outcome::Robots(outcome)) => {
                 let found = outcome.found.as_ref().filter(|_| !outcome.requeue);
                 if let (Some(found), Some(authority)) = (found, lease.authority) {
-                    self.take_robots(key.partition, &lease.host, authority, found, after)?;
+                    let known = self.host(key.partition, &lease.host);
+                    let known = known.and_then(|host| host.robots.get(&authority));
+                    let is_answered = known.is_some_and(|known| known.answered);
+                    if !is_answered || found.code() != RobotsCode::Pending {
+                        self.take_robots(key.partition, &lease.host, authority, found, after)?;
+                    }
                 }
                 match found.map(|found| found.code()) {
                     Some(RobotsCode::Unreachable) => Sign::Failed,

@@ -141,6 +141,8 @@ pub struct Robots {
     /// Unix ms since which nothing was reached; 0 = reached.
     pub since_unix_ms: u64,
     pub ending: bool,
+    /// An errand answered this attempt while its lease was out.
+    pub answered: bool,
 }
 
 impl Robots {

@@ -50,6 +50,8 @@ pub(crate) struct Robots {
     pub until_ms: u64,
     /// Unix ms since which nothing is reached; 0 = reached.
     pub since_unix_ms: u64,
+    /// An errand answered this attempt before its lease was reported as pending: that report changes nothing any more.
+    pub answered: bool,
 }
 
 impl Robots {
@@ -101,6 +103,7 @@ impl Robots {
             good,
             attempt: self.attempt,
             crawl_delay_ms: self.crawl_delay_ms,
+            answered: self.answered,
             until_ms: expires_unix_ms,
             ..Self::default()
         };
@@ -141,6 +144,7 @@ impl HostAuthority {
             crawl_delay_ms: robots.crawl_delay_ms,
             until_ms: robots.until_ms,
             since_unix_ms: robots.since_unix_ms,
+            answered: robots.answered,
         }
     }
 
@@ -178,6 +182,7 @@ impl HostAuthority {
                 crawl_delay_ms: row.crawl_delay_ms,
                 until_ms: row.until_ms,
                 since_unix_ms: row.since_unix_ms,
+                answered: row.answered,
             },
         })
     }

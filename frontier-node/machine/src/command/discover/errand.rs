@@ -5,7 +5,7 @@
 use super::{DiscoverResult, Errand, ErrandResult, Refusal};
 use crate::{
     authority::Authority,
-    command::report::RobotsCode,
+    command::{lease::LeaseKey, report::RobotsCode},
     counters::Counter,
     error::MachineError,
     keys::{self, errand::ErrandRow},
@@ -105,10 +105,18 @@ impl Step<'_> {
         let (Some(id), Some(slot)) = (host, slot) else {
             return Ok(DiscoverResult::Known);
         };
+        // A quick target answers before the origin's own report says that it waits.
+        let is_out = self
+            .m
+            .leases
+            .get(LeaseKey::of_robots(result.origin_partition, id, slot));
+        let is_out = is_out.is_some();
         let known = self.m.hosts.host(id)?.authorities.get(usize::from(slot));
-        if known.is_none_or(|known| {
-            known.robots.attempt != result.attempt || known.robots.phase != Phase::Pending
-        }) {
+        let is_awaited = known.is_some_and(|known| {
+            let is_open = known.robots.phase == Phase::Pending || is_out;
+            known.robots.attempt == result.attempt && is_open && !known.robots.answered
+        });
+        if !is_awaited {
             self.m.count(Counter::RobotsOutdated);
             return Ok(DiscoverResult::Known);
         }
@@ -120,6 +128,12 @@ impl Step<'_> {
             .first()
             .map_or(0, |lane| lane.crawl);
         self.take_robots(id, slot, crawl, found, None)?;
+        let answered = is_out && found.code() != RobotsCode::Pending;
+        self.m.change(id, |host, _| {
+            if let Some(known) = host.authorities.get_mut(usize::from(slot)) {
+                known.robots.answered = answered;
+            }
+        })?;
         Ok(DiscoverResult::New)
     }
 }

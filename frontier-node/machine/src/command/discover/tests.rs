@@ -517,6 +517,41 @@ fn only_the_pending_origin_waits_and_old_results_are_dropped() {
     assert_eq!(shard.lease(1).len(), 1);
 }
 
+// A quick target is fetched and answered before the origin's report says that it waits for it.
+#[test]
+fn a_result_that_comes_before_the_report_that_waits_for_it_is_taken() {
+    let mut shard = Shard::new();
+    shard.add(&["http://o.example/1"]);
+    let (lease, robots) = shard.lease_robots();
+    let result = |attempt, code| ErrandResult {
+        origin: robots.origin.clone(),
+        origin_partition: partition("http://o.example/"),
+        attempt,
+        robots: Some(found(code)),
+    };
+    let old = result(robots.attempt - 1, RobotsCode::AllowAll);
+    assert_eq!(shard.errand_result(old), Known);
+    let first = result(robots.attempt, RobotsCode::AllowAll);
+    assert_eq!(shard.errand_result(first.clone()), New);
+    assert_eq!(shard.errand_result(first), Known);
+    shard.rebuild();
+    assert_eq!(
+        shard.close_robots(&lease, answered(0), found(RobotsCode::Pending)),
+        ReportResult::Closed
+    );
+    shard.pass(1_000);
+    let (page, _) = shard.lease_page();
+    shard.close(&page, answered(0), stored(1));
+    // The mark is of that attempt only.
+    shard.add(&["http://o.example/2"]);
+    shard.pass(DAY_MS);
+    let (lease, _) = shard.lease_robots();
+    shard.close_robots(&lease, answered(0), found(RobotsCode::Pending));
+    shard.pass(1_000);
+    assert!(shard.lease(1).is_empty());
+    assert_eq!(shard.host("http://o.example/").waits_for, "robots_pending");
+}
+
 #[test]
 fn a_pending_result_that_never_comes_counts_as_unreachable() {
     let mut shard = Shard::new();

@@ -6,7 +6,7 @@ use crate::{
     error::MachineError,
     keys::{self, errand::ErrandRow, lease::LeaseRow},
     machine::Machine,
-    state::{Good, Host, Lane, LeaseEntry, delay, hosts},
+    state::{Good, Host, Lane, LeaseEntry, delay},
     step::Step,
 };
 use prost::Message;
@@ -131,12 +131,9 @@ impl Step<'_> {
             return Ok(None);
         }
         robots.attempt = robots.attempt.wrapping_add(1);
+        robots.answered = false;
         let attempt = robots.attempt;
-        let key = LeaseKey {
-            kind: LeaseKind::Robots as i32,
-            partition,
-            fingerprint: hosts::robots_id(id, lane.slot),
-        };
+        let key = LeaseKey::of_robots(partition, id, lane.slot);
         let mut lease = LeaseRow {
             authority: u32::from(lane.slot),
             crawl: lane.crawl,

@@ -29,7 +29,15 @@ impl Step<'_> {
         self.end_lease(key);
         let found = outcome.found.as_ref().filter(|_| !outcome.requeue);
         self.move_robots_host(id, lease, contact, found.map(RobotsFound::code))?;
-        match found {
+        // What an errand brought meanwhile answers this very attempt.
+        let authority = self
+            .m
+            .hosts
+            .host(id)?
+            .authorities
+            .get(lease.authority as usize);
+        let is_answered = authority.is_some_and(|known| known.robots.answered);
+        match found.filter(|found| !is_answered || found.code() != RobotsCode::Pending) {
             Some(found) => self.take_robots(
                 id,
                 lease.authority as u8,
