@@ -16,6 +16,7 @@
 //! | `n10` | an idle node (`idle_floor` is the floor) |
 //! | `refill` | a lost follower is fed again (`background` writes meanwhile, `table_copy` is the floor) |
 //! | `coordination` | what coordination costs each page, by the number of shards |
+//! | `month` | a scaled-down month of heavy-tailed hosts in the machine alone, under virtual time |
 //! | `target` | what a load goes to: `node` or `cluster` |
 //! | `node` | a real node in this process, its gRPC server and clients |
 //! | `cluster` | nodes and fetchers in processes of their own |
@@ -36,6 +37,7 @@ mod judged;
 mod lease_probe;
 mod measure;
 mod model;
+mod month;
 mod n0;
 mod n1;
 mod n10;
@@ -117,6 +119,8 @@ enum Bench {
     Refill(refill::Args),
     /// Calls, entries, syncs and bytes of each page, by the number of shards.
     Coordination(coordination::Args),
+    /// A month of heavy-tailed hosts, scaled down, against the politeness ceiling.
+    Month(month::Args),
 }
 
 /// Runs one bench and prints its outcome.
@@ -142,6 +146,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         Bench::N10(args) => on_runtime(n10::run(args, dir.path()))?,
         Bench::Refill(args) => on_runtime(refill::run(args, dir.path()))?,
         Bench::Coordination(args) => on_runtime(coordination::run(args, dir.path()))?,
+        Bench::Month(args) => month::run(args)?,
     };
     outcome.print(args.json)?;
     Ok(ExitCode::SUCCESS)
@@ -202,6 +207,7 @@ mod tests {
             "n10",
             "refill",
             "coordination",
+            "month",
             "N1",
             "N10",
         ] {
@@ -228,6 +234,7 @@ mod tests {
             "n10 --seconds 0",
             "refill --urls 0",
             "coordination --shards 0",
+            "month --scale 301",
         ] {
             let words = std::iter::once("bench").chain(line.split(' '));
             let refused = Cli::try_parse_from(words).unwrap_err().to_string();
