@@ -76,6 +76,9 @@ pub struct Args {
     /// Print one JSON object as the last line.
     #[arg(long, global = true)]
     json: bool,
+    /// Add the outcome to this file, one JSON object a line, for `escapement plan --measured`.
+    #[arg(long, global = true)]
+    record: Option<PathBuf>,
     /// Where the files of a run go, in a directory of their own that is removed again; the system's temporary directory
     /// by default. A disk of memory would make every sync free.
     #[arg(long, global = true)]
@@ -149,6 +152,9 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         Bench::Month(args) => month::run(args)?,
     };
     outcome.print(args.json)?;
+    if let Some(file) = &args.record {
+        outcome.record(file)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
