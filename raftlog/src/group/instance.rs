@@ -16,7 +16,7 @@ use crate::engine::Shared;
 use crate::errors::{StateError, StopReason};
 use crate::fault::{DiskStep, Rule};
 use crate::health::classify;
-use crate::ids::GroupId;
+use crate::ids::{GroupId, NodeId};
 use crate::machine::{Applied, Committed, Founded, MachineError, MachineFactory, StateMachine};
 use crate::metrics::add;
 use crate::raft_types::{Entry, Membership, StoredMembership};
@@ -30,6 +30,9 @@ pub(crate) enum ApplyError {
     Machine(#[from] MachineError),
     #[error(transparent)]
     State(#[from] StateError),
+    /// The replica was removed.
+    #[error("the replica was removed")]
+    Retired,
     /// Holes are refused where entries are read, so only a repeat is left to refuse here.
     #[error("applied up to {applied}, asked to apply {asked} again")]
     Repeat { applied: u64, asked: u64 },
@@ -38,6 +41,8 @@ pub(crate) enum ApplyError {
 /// One life of a group's machine: from being made of the rows to being dropped.
 pub(crate) struct Instance {
     pub(crate) group_id: GroupId,
+    /// The replica that this is.
+    pub(crate) replica: NodeId,
     pub(crate) shared: Arc<Shared>,
     pub(crate) generation: Generation,
     /// None until there are rows to make it of.
@@ -55,6 +60,8 @@ pub(crate) struct Instance {
     /// Snapshots on their way from here.
     pub(crate) transfers: Arc<Transfers>,
     pub(crate) longer_log: Arc<LongerLog>,
+    /// Nothing may change the rows any more. Held while something does.
+    pub(crate) retired: Mutex<bool>,
     /// Why it stopped, where that is not the disk's fault.
     pub(crate) stop: Mutex<Option<StopReason>>,
 }
@@ -63,6 +70,7 @@ impl Instance {
     /// Reads how far the rows are, and makes the machine if there are any. Blocks.
     pub(crate) fn load(
         group_id: GroupId,
+        replica: NodeId,
         shared: &Arc<Shared>,
         factory: &Arc<MachineFactory>,
     ) -> Result<Arc<Self>, ApplyError> {
@@ -77,6 +85,7 @@ impl Instance {
         let first_ranges = machine.as_ref().map(|machine| machine.ranges());
         Ok(Arc::new(Self {
             group_id,
+            replica,
             shared: Arc::clone(shared),
             generation,
             machine: Mutex::new(machine),
@@ -88,6 +97,7 @@ impl Instance {
             purge_due: watch::Sender::new(0),
             transfers: Arc::default(),
             longer_log: Arc::default(),
+            retired: Mutex::new(false),
             stop: Mutex::new(None),
         }))
     }
@@ -130,12 +140,21 @@ impl Instance {
         }
     }
 
+    /// Lets nothing change the rows any more: they are another's from now on.
+    pub(crate) fn retire(&self) {
+        *self.retired.lock() = true;
+    }
+
     /// Stops for good: the first reason counts.
     pub(crate) fn stop_with(&self, reason: StopReason) {
         self.stop.lock().get_or_insert(reason);
     }
 
     fn try_apply(&self, entries: &[Entry]) -> Result<Vec<Bytes>, ApplyError> {
+        let retired = self.retired.lock();
+        if *retired {
+            return Err(ApplyError::Retired);
+        }
         let before = self.applied.lock().clone();
         let mut next = before.clone();
         let committed: Vec<_> = entries.iter().filter_map(committed_entry).collect();
@@ -208,8 +227,7 @@ impl Instance {
 
     /// How far a founded group is, beside its rows; its rows go where this replica is none of its members.
     fn write_child(&self, child: &Founded, members: &Membership, batch: &mut WriteBatch) {
-        let me = self.shared.options.node_id;
-        if members.nodes().any(|(node_id, _)| *node_id == me) {
+        if members.nodes().any(|(member, _)| *member == self.replica) {
             AppliedState::founded(members.clone()).write(child.group_id, batch);
             return;
         }

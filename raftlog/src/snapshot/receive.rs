@@ -11,7 +11,7 @@ use super::chunks::open;
 use super::held::{HeldRows, Way};
 use super::stage::{StageError, Stager};
 use super::{SnapshotData, stage::Staged};
-use crate::engine::Shared;
+use crate::engine::{Shared, check_target};
 use crate::errors::TransportError;
 use crate::group::Running;
 use crate::raft_types::{SnapshotMeta, Vote};
@@ -35,6 +35,7 @@ pub(crate) async fn receive(
     let first = chunks.next().await.ok_or_else(broke_off)?;
     let first = open(&first, 0).map_err(|error| malformed(&error))?;
     let header = first.header.ok_or_else(broke_off)?;
+    check_target(running, header.to)?;
     let vote: Vote = header.vote.into();
     let staged = stage(shared, header, chunks).await?;
     let meta = staged.meta.clone();
@@ -62,14 +63,7 @@ async fn stage(
     mut chunks: BoxStream<'static, Bytes>,
 ) -> Result<Staged, TransportError> {
     let meta: SnapshotMeta = header.meta.into();
-    let ranges = header
-        .ranges
-        .into_iter()
-        .map(|range| KeyRange {
-            start: range.start,
-            end: range.end,
-        })
-        .collect();
+    let ranges = header.ranges.into_iter().map(KeyRange::from).collect();
     let failed = |error: StageError| remote(error);
     let mut stager = Stager::start(shared, meta, ranges).map_err(failed)?;
     let mut sequence = 1;

@@ -38,7 +38,10 @@ async fn made(engine: &Engine) -> ChildGroup {
         let row = view.get(&[b'm', 7]).unwrap();
         row.is_some_and(|part| part[1] < u8::MAX)
     };
-    engine.create_child(8, is_named).await.unwrap()
+    engine
+        .create_child(8, engine.options().node_id, is_named)
+        .await
+        .unwrap()
 }
 
 async fn child(engine: &Arc<Engine>) -> Group {
@@ -77,7 +80,7 @@ async fn a_child_is_made_of_rows_that_are_there() {
     assert_eq!(eight.status().voters, BTreeSet::from([1]));
     // What was founded is not joined as well, and the reverse.
     assert!(matches!(
-        engine.create_replica(8).await,
+        engine.create_replica(8, engine.options().node_id).await,
         Err(GroupError::Conflict(8))
     ));
     engine.close().await;
@@ -256,7 +259,9 @@ async fn a_lagging_replica_takes_the_parents_snapshot_then_the_child() {
     })
     .await;
     assert_eq!(made(&back).await, ChildGroup::Elsewhere);
-    back.create_replica(8).await.unwrap();
+    back.create_replica(8, back.options().node_id)
+        .await
+        .unwrap();
     let fed = open_part(&back, 8).await;
     until("the child is fed", || {
         let keys = keys(&back);
