@@ -8,7 +8,6 @@ use frontier_node::{FrontierNode, SplitAim, SplitDone, SplitError, SplitRequest}
 use futures::future::BoxFuture;
 
 use super::net::WORLD;
-use super::plan::NODES;
 use super::splits::{Aim, Wish};
 use super::world::World;
 
@@ -123,7 +122,7 @@ fn judge(world: &World, order: &SplitRequest, done: SplitDone) {
 
 /// As a standing is asked for: of all nodes, until one leads and has proven it.
 async fn wait_until_led(world: &World, child: u64) {
-    for node in (1..=NODES).cycle() {
+    for node in (1..=world.plan.nodes).cycle() {
         let standing = call(world, node, move |there| {
             Box::pin(async move { Ok(there.shard_standing(child)) })
         });

@@ -17,6 +17,7 @@
 //! | `web`, `oracle`, `replicas`, `shard_rows` | the judges: gaps at the web, promises, what replicas hold |
 //! | `audit`, `owners` | the end: all is fetched, each hash has one owner |
 //! | `nemesis`, `bug` | faults; bugs that can be put back |
+//! | `growth` | no faults, more and more nodes: what coordination costs |
 //! | `cluster`, `run`, `trace`, `watchdog` | true time, one run, what happened, a run that does not go on |
 //!
 //! Everything of one run is on one thread: work that blocks is done on the spot, and each node's runtime has a paused
@@ -32,6 +33,7 @@ mod disk;
 mod driver;
 mod fetch;
 mod fetcher;
+mod growth;
 mod nemesis;
 mod net;
 mod oracle;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
-use super::plan::{CRAWL, NODES};
+use super::plan::CRAWL;
 use super::shard_map::ShardMap;
 use super::world::{To, World, partition};
 
@@ -16,7 +16,7 @@ pub(super) async fn judge(world: &World) {
         let text = format!("P3: a hash has no owner or two: {map}");
         return world.trace.violation(text);
     }
-    for node in 1..=NODES {
+    for node in 1..=world.plan.nodes {
         while told_by(world, node).await.as_ref() != Some(&map) {
             world.sleep((100, 300)).await;
         }

@@ -1,10 +1,11 @@
 //! What a seed decides before anything runs.
 
 use super::bug::Bug;
+use super::growth::SHARDS_A_NODE;
 use super::rng::Rng;
 
-/// Nodes of the cluster.
-pub(super) const NODES: u64 = 3;
+/// Nodes that found the cluster, each with a replica of every shard.
+pub(super) const FOUNDERS: u64 = 3;
 /// The crawl that fetchers work on.
 pub(super) const CRAWL: u32 = 1;
 /// The crawl whose URLs are never leased: they are offered, forgotten and offered again.
@@ -15,6 +16,10 @@ pub(super) const FORGOTTEN_CRAWL: u32 = 2;
 pub(super) struct Plan {
     pub(super) seed: u64,
     pub(super) bug: Option<Bug>,
+    /// Nodes there are, those that join later included.
+    pub(super) nodes: u64,
+    /// The first of them, which found it.
+    pub(super) founders: u64,
     pub(super) shards: u64,
     pub(super) hosts: u64,
     pub(super) pages_per_host: u64,
@@ -60,6 +65,8 @@ impl Plan {
         Self {
             seed,
             bug,
+            nodes: FOUNDERS,
+            founders: FOUNDERS,
             shards: rng.between((1, 2)),
             hosts: rng.between((3, 6)),
             pages_per_host: rng.between((4, 10)),
@@ -73,7 +80,7 @@ impl Plan {
             delay_ms: *rng.pick(&[(2, 4), (2, 12), (3, 60)]),
             loss_permille: *rng.pick(&[0, 0, 3, 20]),
             repeat_permille: *rng.pick(&[0, 10, 50]),
-            node_ppm: (0..NODES).map(|_| ppm(&mut rng)).collect(),
+            node_ppm: (0..FOUNDERS).map(|_| ppm(&mut rng)).collect(),
             log_keep_entries: *rng.pick(&[0, 5, 20, 200]),
             flush_interval_ms: *rng.pick(&[500, 2_000, 10_000]),
             late_answer_permille: *rng.pick(&[0, 0, 30, 200]),
@@ -85,6 +92,32 @@ impl Plan {
             } else {
                 0
             },
+        }
+    }
+
+    /// A cluster without faults, whose nodes all found it.
+    pub(super) fn growing(seed: u64, nodes: u64, hosts: u64, pages_per_host: u64) -> Self {
+        Self {
+            nodes,
+            founders: nodes,
+            shards: SHARDS_A_NODE * nodes,
+            hosts,
+            pages_per_host,
+            fetchers: 0,
+            min_delay_ms: 1_000,
+            fetch_timeout_ms: 2_000,
+            ttl_ms: 60_000,
+            delay_ms: (2, 4),
+            loss_permille: 0,
+            repeat_permille: 0,
+            late_answer_permille: 0,
+            raft_ms: (240, 500, 800),
+            sync_ms: (1, 4),
+            node_ppm: vec![0; nodes as usize],
+            log_keep_entries: 1_000,
+            flush_interval_ms: 10_000,
+            splits: 0,
+            ..Self::new(seed, None)
         }
     }
 

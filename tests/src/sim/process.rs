@@ -17,7 +17,7 @@ use super::bug::Switch;
 use super::clock::NodeClocks;
 use super::disk::Disk;
 use super::net::{Delivery, Net, RemoteFrontier, SimTransport};
-use super::plan::{NODES, Plan};
+use super::plan::Plan;
 use super::rng::Rng;
 use super::trace::Trace;
 
@@ -198,13 +198,16 @@ impl Process {
             expected_urls: 1_000,
             suffixes: SuffixList::shipped(),
             fingerprint_key: Some(FingerprintKey::ZERO),
-            voters: (1..=NODES).collect(),
+            voters: (1..=plan.founders).collect(),
             transport: Arc::new(SimTransport {
                 net: Arc::clone(net),
                 from: self.id,
             }),
-            book: Arc::new(AddressBook::in_memory((1..=NODES).map(entry))),
-            peers: (1..=NODES).filter(|to| *to != self.id).map(peer).collect(),
+            book: Arc::new(AddressBook::in_memory((1..=plan.nodes).map(entry))),
+            peers: (1..=plan.nodes)
+                .filter(|to| *to != self.id)
+                .map(peer)
+                .collect(),
             clocks,
             engine,
             ..NodeOptions::new(dir, plan.shards)

@@ -53,7 +53,7 @@ impl Outcome {
 }
 
 /// A directory of memory where there is one.
-fn base_dir() -> PathBuf {
+pub(super) fn base_dir() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     if memory.is_dir() {
         memory

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use frontier_node::SplitRequest;
 
-use super::plan::NODES;
+use super::plan::FOUNDERS;
 use super::shard_map::ShardMap;
 
 /// Where a shard is to be split.
@@ -97,7 +97,7 @@ impl Splits {
             epoch: place.epoch,
             at: place.last,
             child,
-            voters: (1..=NODES).collect(),
+            voters: (1..=FOUNDERS).collect(),
         })
     }
 

@@ -13,7 +13,7 @@ use urlkey::{CanonicalUrl, SuffixList};
 
 use super::net::{Net, RemoteFrontier, WORLD};
 use super::oracle::Oracle;
-use super::plan::{NODES, Plan};
+use super::plan::Plan;
 use super::process::address;
 use super::rng::Rng;
 use super::shard_map::ShardMap;
@@ -130,7 +130,7 @@ impl World {
     }
 
     pub(super) fn any_node(&self) -> u64 {
-        self.draw(|rng| rng.between((1, NODES)))
+        self.draw(|rng| rng.between((1, self.plan.nodes)))
     }
 
     fn leader(&self, shard: u64) -> u64 {
@@ -145,7 +145,7 @@ impl World {
     pub(super) fn learn(&self, shard: u64, asked: u64, error: &CallError) -> u64 {
         let hinted = match error {
             CallError::NotLeader { leader_address } => {
-                (1..=NODES).find(|node| address(*node) == *leader_address)
+                (1..=self.plan.nodes).find(|node| address(*node) == *leader_address)
             }
             _ => None,
         };
