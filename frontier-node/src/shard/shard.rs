@@ -1,6 +1,5 @@
 //! A shard as the services of this node see it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,7 +20,7 @@ use super::task::{Leading, Task, ready_hosts};
 use super::{Parking, Sessions, filter_scan, pump};
 use crate::clock::Clocks;
 use crate::errors::{Hints, cell_error, overloaded, state_error, unavailable};
-use crate::identity::ShardRange;
+use crate::identity::{FoundingVoters, ShardRange};
 use crate::known::KnownFilter;
 use crate::limits::{
     COMMIT_TIMEOUT_MS, ENTRIES_IN_FLIGHT, QUORUM_PATIENCE_MS, WAITING_CALLS, WAITING_SIZE_BYTES,
@@ -38,7 +37,7 @@ use crate::work::Work;
 pub(crate) struct ShardContext {
     pub(crate) replica: NodeId,
     /// Founding replicas of the cluster's first shards.
-    pub(crate) voters: Arc<BTreeSet<NodeId>>,
+    pub(crate) voters: Arc<FoundingVoters>,
     /// What of the shard map is applied here.
     pub(crate) map: Arc<LocalMap>,
     pub(crate) clocks: Arc<dyn Clocks>,
@@ -94,10 +93,10 @@ impl Shard {
         context.map.founded(&range);
         let config = GroupConfig {
             group_id: range.shard,
-            members: (*context.voters).clone(),
+            members: context.voters.of_group(range.shard).clone(),
             initial_rows: initial_rows(&range),
         };
-        if context.voters.contains(&context.replica) {
+        if config.members.contains(&context.replica) {
             engine.create_group(config).await?;
         } else {
             engine.create_replica(range.shard, context.replica).await?;
@@ -178,9 +177,9 @@ impl Shard {
     /// Whoever leads is told, as far as is known; or why nobody can.
     pub(crate) fn not_leader(&self) -> CallError {
         // Nobody else can lead a shard with one replica: what stops that one says more than a search.
-        if self.shared.context.voters.len() <= 1
-            && let GroupState::Recovering(reason) | GroupState::Stopped(reason) =
-                self.shared.group.status().state
+        let status = self.shared.group.status();
+        if status.voters.len() <= 1
+            && let GroupState::Recovering(reason) | GroupState::Stopped(reason) = status.state
         {
             return unavailable(reason.to_string());
         }

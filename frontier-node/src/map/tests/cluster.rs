@@ -24,7 +24,7 @@ use crate::cluster::{
     AddressBook, Greeter, Member, NodeEntry, NodesService, node_number, replica_id,
 };
 use crate::identity::Descriptor;
-use crate::map::{MapOptions, Shaper};
+use crate::map::{MapCell, MapOptions, Shaper};
 use crate::{FrontierNode, NodeOptions};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -154,7 +154,9 @@ impl Cluster {
     pub(super) async fn start_node(&mut self, replica: NodeId) {
         let number = node_number(replica);
         let book = Arc::new(AddressBook::in_memory(self.entries.clone()));
-        let node = FrontierNode::open(self.options(replica, Arc::clone(&book)));
+        let copy = Arc::<MapCell>::default();
+        let options = self.options(replica, Arc::clone(&book), Arc::clone(&copy));
+        let node = FrontierNode::open(options);
         let node = Arc::new(node.await.unwrap());
         self.network.attach(&node.engine());
         let member = Arc::new(Member {
@@ -166,6 +168,8 @@ impl Cluster {
             has_store: false,
             founders: self.places(),
             shards: None,
+            replicas: None,
+            copy: Arc::clone(&copy),
             process: u64::from(number),
             suffixes: SuffixList::shipped(),
             links: OnceLock::new(),
@@ -186,7 +190,7 @@ impl Cluster {
         self.up.insert(number, Up { node, book, server });
     }
 
-    fn options(&self, replica: NodeId, book: Arc<AddressBook>) -> NodeOptions {
+    fn options(&self, replica: NodeId, book: Arc<AddressBook>, copy: Arc<MapCell>) -> NodeOptions {
         let mut options = NodeOptions::new(self.dir(replica), self.founded.shards.len() as u64);
         options.node_id = replica;
         options.expected_urls = 1_000;
@@ -210,6 +214,7 @@ impl Cluster {
         options.map = self.has_map.then(|| MapOptions {
             greeter: Arc::new(Greeter::default()),
             is_linked: Arc::new(|_| true),
+            copy,
             shaper: self.shaper.clone(),
         });
         options
@@ -226,7 +231,7 @@ impl Cluster {
 
     /// A node's copy of the map.
     pub(super) fn view(&self, node: u32) -> Arc<ShardMap> {
-        self.up[&node].node.map().unwrap().zero().view().map
+        self.up[&node].node.map().unwrap().view().map
     }
 
     /// The node that leads group 0.
@@ -234,7 +239,8 @@ impl Cluster {
         self.wait("a leader of group 0", |cluster| {
             let leads = |(_, up): &(&u32, &Up)| {
                 let map = up.node.map();
-                map.is_some_and(|map| map.zero().leadership().is_leader)
+                map.and_then(|map| map.zero())
+                    .is_some_and(|zero| zero.leadership().is_leader)
             };
             let leader = cluster.up.iter().find(leads);
             leader.map(|(node, _)| *node)
