@@ -10,14 +10,13 @@ use std::sync::Arc;
 use prost::Message;
 use rocksdb::{DB, WriteBatch, WriteOptions};
 
-use super::creating::comes_after;
 use super::descriptors::all_descriptors;
 use super::{Engine, Shared};
 use crate::errors::GroupError;
 use crate::fault::{DiskStep, Rule};
 use crate::group::{GroupSlot, Instance};
 use crate::health::classify;
-use crate::ids::{GroupId, NodeId};
+use crate::ids::{GroupId, NodeId, comes_after};
 use crate::log::{LogField, LogOp, reset_group};
 use crate::rows::KeyRange;
 use crate::state::{groups_with_rows, meta_bounds, user_bounds};
