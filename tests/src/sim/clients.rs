@@ -178,7 +178,9 @@ async fn once<A>(
                 world.is_wrong_shard(shard, node).await;
                 shard = world.owner(hash);
             }
-            Err(CallError::NotLeader { .. }) => world.sleep((5, 60)).await,
+            Err(CallError::NotLeader { .. } | CallError::NotHere { .. }) => {
+                world.sleep((5, 60)).await;
+            }
             Err(_) => return None,
         }
     }

@@ -9,6 +9,8 @@ use tokio::task::AbortHandle;
 use super::clients;
 use super::clock::FetcherClock;
 use super::fetcher::Fetcher;
+use super::copies;
+use super::moves;
 use super::net::{Net, WORLD};
 use super::plan::Plan;
 use super::process::{Process, virtual_runtime};
@@ -54,7 +56,7 @@ impl Cluster {
             sessions: 0,
             rng: Rng::new(plan.seed, 6),
         };
-        (1..=plan.nodes).for_each(|node| cluster.start(node));
+        (1..=plan.founders).for_each(|node| cluster.start(node));
         cluster
     }
 
@@ -65,6 +67,10 @@ impl Cluster {
             cluster.add_fetcher();
         }
         let world = &cluster.world;
+        if plan.has_moves() {
+            cluster.runtime.spawn(copies::tell(Arc::clone(world)));
+            cluster.runtime.spawn(moves::drive(Arc::clone(world)));
+        }
         cluster.runtime.spawn(clients::seed(Arc::clone(world)));
         for client in 1..=FORGETTING_CLIENTS {
             let work = clients::forget_and_repeat(Arc::clone(world), client);
@@ -86,8 +92,7 @@ impl Cluster {
         if !self.process(node).is_up() {
             let (now_ms, world) = (self.now_ms, Arc::clone(&self.world));
             self.trace.event(format!("start {node}"));
-            self.process_mut(node)
-                .start(now_ms, &world.plan, &world.net, &world.trace);
+            self.process_mut(node).start(now_ms, &world);
         }
     }
 

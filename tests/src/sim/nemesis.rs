@@ -8,6 +8,7 @@ use super::net::WORLD;
 use super::plan::Plan;
 use super::process::Loss;
 use super::rng::Rng;
+use super::move_schedule::MoveSchedule;
 use super::split_schedule::SplitSchedule;
 
 /// A suspension of everything: two days and a bit.
@@ -41,6 +42,7 @@ pub(super) struct Nemesis {
     is_sharp: bool,
     armed: Option<Armed>,
     splits: SplitSchedule,
+    moves: MoveSchedule,
 }
 
 /// A power cut that waits for a sync.
@@ -60,6 +62,7 @@ impl Nemesis {
             next_ms: from_ms + rng.between(pause_ms),
             rng,
             splits: SplitSchedule::new(plan, (from_ms, until_ms)),
+            moves: MoveSchedule::new(plan, (from_ms, until_ms)),
             nodes: plan.nodes,
             pause_ms,
             until_ms,
@@ -86,7 +89,8 @@ impl Nemesis {
             mend_one(cluster, mend);
         }
         self.strike(cluster);
-        if let Some(soon_ms) = self.splits.act(cluster) {
+        let soon_ms = self.splits.act(cluster).into_iter();
+        if let Some(soon_ms) = soon_ms.chain(self.moves.act(cluster)).min() {
             self.next_ms = self.next_ms.min(soon_ms);
         }
         if cluster.awake_ms >= self.next_ms && cluster.awake_ms < self.until_ms {

@@ -6,6 +6,7 @@ use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
 use super::plan::CRAWL;
+use super::places;
 use super::shard_map::ShardMap;
 use super::world::{To, World, partition};
 
@@ -22,6 +23,9 @@ pub(super) async fn judge(world: &World) {
         }
     }
     world.trace.event(format!("all agree on {map}"));
+    if world.plan.has_moves() {
+        places::judge(world).await;
+    }
     let mut one_each = BTreeMap::new();
     for url in world.oracle.all_accepted() {
         one_each.insert(partition(&url), url);

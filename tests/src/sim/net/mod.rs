@@ -191,6 +191,11 @@ impl Net {
         }
     }
 
+    /// Something is told to a node by the world, once: whether it is open is told to what runs there.
+    pub(super) fn tell(&self, to: u64, run: impl FnOnce(bool) + Send + 'static) {
+        self.send(WORLD, to, Box::new(move |node| run(node.is_some())));
+    }
+
     /// Sends a message that may come twice.
     fn send_repeatable(
         &self,
