@@ -225,11 +225,6 @@ impl FrontierNode {
         self.map.as_ref()
     }
 
-    /// This node's replica id, in all its groups.
-    pub(crate) const fn replica(&self) -> NodeId {
-        self.replica
-    }
-
     /// Hands every leadership to the voter that has most, so that a stop costs no election timeout; waits at most
     /// `longest`.
     pub async fn hand_over(&self, longest: Duration) {

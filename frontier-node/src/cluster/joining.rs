@@ -24,7 +24,7 @@ use super::gossip::GossipEnd;
 use super::greeter::Greeter;
 use super::replica_id::{incarnation, node_number, replica_id};
 use crate::identity::Descriptor;
-use crate::limits::{ALIVE_ROUNDS, JOIN_REACH_MS, NODE_NUMBER};
+use crate::limits::{ALIVE_ROUNDS, NODE_NUMBER};
 use crate::map::{
     MapCell, MapError, ask_for_change, fetch, identity, learn_nodes, places_of_leader,
 };
@@ -45,8 +45,16 @@ pub struct Newcomer {
     pub suffixes: Arc<SuffixList>,
     /// Members, as far as it was told or has heard.
     pub contacts: Vec<String>,
+    /// How long to try while no member is reached, ms.
+    pub patience_ms: u64,
     /// Where nodes are: what it hears is kept, so that a later start needs no contacts.
     pub book: Arc<AddressBook>,
+}
+
+impl Newcomer {
+    fn give_up(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.patience_ms)
+    }
 }
 
 /// What one member said.
@@ -77,7 +85,7 @@ pub async fn join_cluster(
         descriptor: begun,
         said: Said::default(),
         alive_rounds: 0,
-        give_up: Instant::now() + Duration::from_millis(JOIN_REACH_MS),
+        give_up: newcomer.give_up(),
     };
     loop {
         if let Some(descriptor) = joining.round().await? {
@@ -126,7 +134,7 @@ impl Joining<'_> {
         for address in &self.contacts {
             match self.greeter.hello(address, self.introduction()).await {
                 Ok(answer) => {
-                    self.give_up = Instant::now() + Duration::from_millis(JOIN_REACH_MS);
+                    self.give_up = self.newcomer.give_up();
                     let Some(founding) = answer.founding else {
                         away = format!("{address}: the node has no cluster yet");
                         continue;

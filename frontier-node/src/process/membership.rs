@@ -13,6 +13,7 @@ use crate::cluster::{
     AddressBook, BootstrapError, Greeter, Member, Newcomer, join_cluster, node_number,
 };
 use crate::identity::{Asked, Descriptor, IdentityError, draw};
+use crate::limits::JOIN_REACH_MS;
 
 /// The directory as it is found.
 struct Found {
@@ -47,6 +48,7 @@ pub(super) async fn member(
             process,
             suffixes: Arc::clone(&suffixes),
             contacts: contacts(settings, &book)?,
+            patience_ms: JOIN_REACH_MS,
             book: Arc::clone(&book),
         };
         let joined = tokio::select! {

@@ -11,7 +11,7 @@ use proto::admin_v1::admin_client::AdminClient;
 use proto::raft_v1::nodes_server::NodesServer;
 use raftlog::testing::LocalNetwork;
 use raftlog::{NodeId, RaftTiming};
-use shard_map::ShardMap;
+use shard_map::{Body, ShardMap};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -21,10 +21,11 @@ use urlkey::SuffixList;
 
 use crate::admin::admin_service;
 use crate::cluster::{
-    AddressBook, Greeter, Member, NodeEntry, NodesService, node_number, replica_id,
+    AddressBook, GossipEnd, Greeter, Member, NodeEntry, NodesService, gossip, node_number,
+    replica_id,
 };
 use crate::identity::Descriptor;
-use crate::map::{MapCell, MapOptions, Shaper};
+use crate::map::{MapCell, MapOptions, ShapeRules, Shaper};
 use crate::{FrontierNode, NodeOptions};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -34,17 +35,21 @@ pub(super) struct Up {
     pub(super) node: Arc<FrontierNode>,
     pub(super) book: Arc<AddressBook>,
     server: JoinHandle<()>,
+    gossip: JoinHandle<GossipEnd>,
 }
 
 /// Some nodes, by number.
 pub(super) struct Cluster {
     pub(super) up: BTreeMap<u32, Up>,
-    dirs: BTreeMap<u32, TempDir>,
-    entries: Vec<NodeEntry>,
-    founded: Descriptor,
+    pub(super) dirs: BTreeMap<u32, TempDir>,
+    /// Of nodes 1, 2, ...
+    pub(super) entries: Vec<NodeEntry>,
+    pub(super) founded: Descriptor,
     pub(super) network: LocalNetwork,
     shaper: Option<Arc<dyn Shaper>>,
     has_map: bool,
+    /// What the driver does unasked.
+    pub(super) rules: ShapeRules,
 }
 
 impl Cluster {
@@ -73,6 +78,7 @@ impl Cluster {
             network: LocalNetwork::default(),
             shaper,
             has_map: true,
+            rules: ShapeRules::default(),
         };
         for node in 1..=nodes {
             cluster.write_descriptor(replica_id(node, 0));
@@ -86,6 +92,50 @@ impl Cluster {
         cluster.start_all().await;
         cluster.wait_founded().await;
         cluster
+    }
+
+    /// As above, with rules of its own for what is done unasked.
+    pub(super) async fn start_with(
+        nodes: u32,
+        shards: u64,
+        shaper: Option<Arc<dyn Shaper>>,
+        rules: ShapeRules,
+    ) -> Self {
+        let mut cluster = Self::down(nodes, shards, shaper).await;
+        cluster.rules = rules;
+        cluster.start_all().await;
+        cluster.wait_founded().await;
+        cluster
+    }
+
+    /// Nodes 1, 2, ... of a cluster whose groups have fewer voters than there are nodes.
+    pub(super) async fn placed(
+        nodes: u32,
+        shards: u64,
+        replicas: u32,
+        shaper: Option<Arc<dyn Shaper>>,
+    ) -> Self {
+        let mut cluster = Self::down(nodes, shards, shaper).await;
+        cluster.founded = cluster.founded.wanting(replicas);
+        for node in 1..=nodes {
+            cluster.write_descriptor(replica_id(node, 0));
+        }
+        cluster.start_all().await;
+        cluster.wait_founded().await;
+        cluster
+    }
+
+    /// Applies a command to the map, through a node that may not lead; the job.
+    pub(super) async fn change(&self, body: Body) -> Option<u64> {
+        let map = Arc::clone(self.up.values().next().unwrap().node.map().unwrap());
+        map.change(&body.into()).await.unwrap().job
+    }
+
+    /// How the gossip of a node that is up ended.
+    pub(super) async fn gossip_end(&mut self, node: u32) -> GossipEnd {
+        let gossip = &mut self.up.get_mut(&node).unwrap().gossip;
+        let ended = tokio::time::timeout(PATIENCE, gossip).await;
+        ended.expect("it goes on").unwrap()
     }
 
     /// Directories as a program without group 0 left them.
@@ -133,6 +183,7 @@ impl Cluster {
         let Some(up) = self.up.remove(&node) else {
             return;
         };
+        up.gossip.abort();
         up.server.abort();
         let _cancelled = up.server.await;
         up.node.close().await;
@@ -159,24 +210,10 @@ impl Cluster {
         let node = FrontierNode::open(options);
         let node = Arc::new(node.await.unwrap());
         self.network.attach(&node.engine());
-        let member = Arc::new(Member {
-            book: Arc::clone(&book),
-            descriptor: RwLock::new(Descriptor::read(self.dir(replica)).unwrap()),
-            dir: self.dir(replica).to_owned(),
-            node: number,
-            address: self.address(number),
-            has_store: false,
-            founders: self.places(),
-            shards: None,
-            replicas: None,
-            copy: Arc::clone(&copy),
-            process: u64::from(number),
-            suffixes: SuffixList::shipped(),
-            links: OnceLock::new(),
-        });
+        let member = self.member(replica, Arc::clone(&book), Arc::clone(&copy));
         let opened = Arc::new(OnceLock::new());
         assert!(opened.set(Arc::clone(&node)).is_ok());
-        let service = NodesServer::new(NodesService::new(member, opened));
+        let service = NodesServer::new(NodesService::new(Arc::clone(&member), opened));
         let admin = admin_service(&node);
         let listener = bind(&self.address(number)).await;
         let server = tokio::spawn(async move {
@@ -187,7 +224,38 @@ impl Cluster {
                 .await
                 .unwrap();
         });
-        self.up.insert(number, Up { node, book, server });
+        let gossip = tokio::spawn(gossip(member, Arc::default()));
+        let up = Up {
+            node,
+            book,
+            server,
+            gossip,
+        };
+        self.up.insert(number, up);
+    }
+
+    /// A node as others see it.
+    pub(super) fn member(
+        &self,
+        replica: NodeId,
+        book: Arc<AddressBook>,
+        copy: Arc<MapCell>,
+    ) -> Arc<Member> {
+        Arc::new(Member {
+            book,
+            descriptor: RwLock::new(Descriptor::read(self.dir(replica)).unwrap()),
+            dir: self.dir(replica).to_owned(),
+            node: node_number(replica),
+            address: self.address(node_number(replica)),
+            has_store: false,
+            founders: self.places(),
+            shards: None,
+            replicas: None,
+            copy,
+            process: replica,
+            suffixes: SuffixList::shipped(),
+            links: OnceLock::new(),
+        })
     }
 
     fn options(&self, replica: NodeId, book: Arc<AddressBook>, copy: Arc<MapCell>) -> NodeOptions {
@@ -216,6 +284,7 @@ impl Cluster {
             is_linked: Arc::new(|_| true),
             copy,
             shaper: self.shaper.clone(),
+            rules: self.rules,
         });
         options
     }
@@ -225,7 +294,7 @@ impl Cluster {
         entries.map(|e| (e.node, e.address.clone())).collect()
     }
 
-    fn address(&self, node: u32) -> String {
+    pub(super) fn address(&self, node: u32) -> String {
         self.entries[node as usize - 1].address.clone()
     }
 
@@ -296,11 +365,16 @@ impl Cluster {
 
     /// Asks a node for a split; the answer.
     pub(super) async fn split(&self, node: u32, request: pb::SplitRequest) -> Answer {
-        let answer = self.admin(node).split(request).await.unwrap().into_inner();
-        match answer.end.unwrap() {
-            pb::change_response::End::Accepted(accepted) => Ok(accepted),
-            pb::change_response::End::Refused(reason) => Err(reason),
-        }
+        let answered = self.admin(node).split(request).await.unwrap();
+        answer(answered.into_inner())
+    }
+}
+
+/// What a change came to.
+pub(super) fn answer(answered: pb::ChangeResponse) -> Answer {
+    match answered.end.unwrap() {
+        pb::change_response::End::Accepted(accepted) => Ok(accepted),
+        pb::change_response::End::Refused(reason) => Err(reason),
     }
 }
 
