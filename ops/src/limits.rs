@@ -10,3 +10,5 @@ pub const CLUSTER_NOTE_AFTER: Duration = Duration::from_secs(2);
 pub const CLUSTER_PAUSE: Duration = Duration::from_millis(200);
 /// Largest suffix list read, bytes.
 pub const SUFFIX_LIST_BYTES: u64 = 4 << 20;
+/// Largest file of recorded benches read, bytes.
+pub const MEASURED_FILE_BYTES: u64 = 4 << 20;

@@ -10,6 +10,7 @@
 //! | `fakeweb` | serves the fake web of `tests/fakeweb` |
 //! | `demo`, `drill`, `bench` | clusters of real processes: shown, broken, measured; `cluster` starts and asks them |
 //! | `stores`, `patience`, `policy` | a running cluster: found, waited for, told a crawl's policy |
+//! | `taken` | when and on which machine a figure was taken |
 //! | `copies` | how many copies every page of a cluster has left |
 //! | `leftovers` | what killed runs left behind |
 //! | `suffixes`, `duration`, `numbers`, `output`, `signals`, `limits` | arguments, output, signals and limits of all of them |
@@ -40,6 +41,7 @@ mod seed;
 mod signals;
 mod stores;
 mod suffixes;
+mod taken;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -82,3 +82,4 @@ pub use records::{RecordKind, Records, StoredRecord};
 pub use scrub::{ScrubProblem, ScrubReport};
 pub use stats::StoreStats;
 pub use store::PageStore;
+pub use warc::date::format as format_date;

@@ -16,6 +16,7 @@
 //! | `n10` | an idle node (`idle_floor` is the floor) |
 //! | `refill` | a lost follower is fed again (`background` writes meanwhile, `table_copy` is the floor) |
 //! | `coordination` | what coordination costs each page, by the number of shards |
+//! | `month` | a scaled-down month of heavy-tailed hosts in the machine alone, under virtual time |
 //! | `target` | what a load goes to: `node` or `cluster` |
 //! | `node` | a real node in this process, its gRPC server and clients |
 //! | `cluster` | nodes and fetchers in processes of their own |
@@ -36,6 +37,7 @@ mod judged;
 mod lease_probe;
 mod measure;
 mod model;
+mod month;
 mod n0;
 mod n1;
 mod n10;
@@ -74,6 +76,9 @@ pub struct Args {
     /// Print one JSON object as the last line.
     #[arg(long, global = true)]
     json: bool,
+    /// Add the outcome to this file, one JSON object a line, for `escapement plan --measured`.
+    #[arg(long, global = true)]
+    record: Option<PathBuf>,
     /// Where the files of a run go, in a directory of their own that is removed again; the system's temporary directory
     /// by default. A disk of memory would make every sync free.
     #[arg(long, global = true)]
@@ -117,6 +122,8 @@ enum Bench {
     Refill(refill::Args),
     /// Calls, entries, syncs and bytes of each page, by the number of shards.
     Coordination(coordination::Args),
+    /// A month of heavy-tailed hosts, scaled down, against the politeness ceiling.
+    Month(month::Args),
 }
 
 /// Runs one bench and prints its outcome.
@@ -142,8 +149,12 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         Bench::N10(args) => on_runtime(n10::run(args, dir.path()))?,
         Bench::Refill(args) => on_runtime(refill::run(args, dir.path()))?,
         Bench::Coordination(args) => on_runtime(coordination::run(args, dir.path()))?,
+        Bench::Month(args) => month::run(args)?,
     };
     outcome.print(args.json)?;
+    if let Some(file) = &args.record {
+        outcome.record(file)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -202,6 +213,7 @@ mod tests {
             "n10",
             "refill",
             "coordination",
+            "month",
             "N1",
             "N10",
         ] {
@@ -228,6 +240,7 @@ mod tests {
             "n10 --seconds 0",
             "refill --urls 0",
             "coordination --shards 0",
+            "month --scale 301",
         ] {
             let words = std::iter::once("bench").chain(line.split(' '));
             let refused = Cli::try_parse_from(words).unwrap_err().to_string();

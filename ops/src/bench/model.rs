@@ -127,7 +127,8 @@ pub struct Model {
     pub rows: MapRows,
     /// Shard time of the next entry.
     pub now_ms: u64,
-    wall_unix_ms: u64,
+    /// Wall stamp of the next entry, Unix ms.
+    pub wall_unix_ms: u64,
 }
 
 impl Model {
@@ -154,6 +155,7 @@ impl Model {
             response_time_delay_cap_ms: policy.response_time_delay_cap_ms,
             max_depth: policy.max_depth,
             max_hosts_per_site: policy.max_hosts_per_site,
+            host_budget_pages: policy.host_budget_pages,
             ..CrawlPolicy::default()
         };
         model.apply(Body::SetPolicy(SetPolicy {

@@ -2,14 +2,19 @@
 
 use super::measure::Measured;
 use crate::output::{self, CommandError};
+use crate::taken::Taken;
 use serde::Serialize;
 use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
 
 /// One bench's outcome.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     /// Its name, as in docs/BENCHES.md.
     pub bench: &'static str,
+    /// When and where.
+    pub taken: Taken,
     /// What the figure counts.
     pub what: &'static str,
     /// Unit of figure and floor.
@@ -69,6 +74,7 @@ impl Outcome {
         } = about;
         Ok(Self {
             bench,
+            taken: Taken::now(),
             what,
             unit,
             figure: rounded(figure),
@@ -85,13 +91,26 @@ impl Outcome {
         })
     }
 
+    /// Adds it to a file as one JSON line, for `escapement plan --measured`.
+    pub fn record(&self, file: &Path) -> Result<(), CommandError> {
+        let text = self.json()? + "\n";
+        let opened = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(file);
+        opened
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|e| CommandError::io(format!("cannot write to {}", file.display()), e))
+    }
+
+    fn json(&self) -> Result<String, CommandError> {
+        serde_json::to_string(self).map_err(|e| CommandError::of("cannot write JSON", e))
+    }
+
     /// Prints it: for people, or as one JSON line.
     pub fn print(&self, json: bool) -> Result<(), CommandError> {
         if json {
-            return output::line(
-                serde_json::to_string(self)
-                    .map_err(|e| CommandError::of("cannot write JSON", e))?,
-            );
+            return output::line(self.json()?);
         }
         output::line(format_args!("{} {}", self.bench, self.what))?;
         output::line(format_args!(
@@ -108,6 +127,7 @@ impl Outcome {
             "  {} s, {} CPU seconds, {peak_mib} MiB at most",
             self.seconds, self.cpu_seconds
         ))?;
+        output::line(format_args!("  taken      {}", self.taken))?;
         output::line(format_args!("  parameters {}", self.parameters))?;
         output::line(format_args!("  detail     {}", self.detail))
     }

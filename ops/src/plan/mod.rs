@@ -1,12 +1,20 @@
-//! `escapement plan`: what a crawl of a given size needs. Arithmetic only, each figure with its formula beside it.
+//! `escapement plan`: what a crawl of a given size needs, each figure with its formula beside it: by the design's own numbers
+//! (`figures`), and by what benches measured (`measured`, `needs`).
 
 mod figures;
+mod measured;
+mod needs;
 #[cfg(test)]
 mod tests;
 
 use crate::output::{self, CommandError};
 use comfy_table::{Table, presets};
 use figures::Figures;
+use measured::Measured;
+use needs::Need;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Arguments of `plan`; the defaults are the project's target.
@@ -57,9 +65,23 @@ pub struct Args {
     /// Stores that each page goes to, as `--copies` of the fetchers.
     #[arg(long, default_value_t = 2)]
     pub page_copies: u64,
+    /// Shards of the cluster.
+    #[arg(long, default_value_t = 64)]
+    pub shards: u64,
+    /// Figures of `escapement bench NAME --record FILE` instead of those that came with this program.
+    #[arg(long, value_name = "FILE")]
+    measured: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Plan {
+    #[serde(flatten)]
+    figures: Figures,
+    measured: Vec<Need>,
 }
 
 /// Runs `plan`.
@@ -76,23 +98,49 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         ("--delay-ms", args.delay_ms),
         ("--replicas", args.replicas),
         ("--page-copies", args.page_copies),
+        ("--shards", args.shards),
     ] {
         if value == 0 {
             return Err(CommandError::Message(format!("{name} must not be 0")));
         }
     }
+    let measured = Measured::read(args.measured.as_deref(), args.replicas)?;
     let figures = Figures::of(args);
+    let plan = Plan {
+        measured: needs::needs(&measured, args, &figures),
+        figures,
+    };
     if args.json {
-        let text = serde_json::to_string(&figures)
-            .map_err(|e| CommandError::of("cannot write JSON", e))?;
+        let text =
+            serde_json::to_string(&plan).map_err(|e| CommandError::of("cannot write JSON", e))?;
         output::line(text)?;
     } else {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        for (name, value, note) in figures.rows() {
-            table.add_row([name, &value, &note]);
-        }
-        output::line(table)?;
+        print(&plan)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Two tables: by the design's numbers, and by what was measured, with when and where that was.
+fn print(plan: &Plan) -> Result<(), CommandError> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    for (name, value, note) in plan.figures.rows() {
+        table.add_row([name, &value, &note]);
+    }
+    output::line(table)?;
+    output::line("\nby measurement")?;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    for need in &plan.measured {
+        table.add_row(need.row());
+    }
+    output::line(table)?;
+    let taken = plan.measured.iter().filter_map(|need| {
+        let taken = need.taken.as_ref()?;
+        Some((need.bench, taken))
+    });
+    for (bench, taken) in taken.collect::<BTreeSet<_>>() {
+        output::line(format_args!("{bench}: {taken}"))?;
+    }
+    Ok(())
 }

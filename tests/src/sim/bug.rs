@@ -23,11 +23,17 @@ pub(super) enum Bug {
     ChildForgetsContacts,
     /// A parent's snapshot takes the rows of its children away.
     InstallOverChildren,
+    /// A removed replica takes rows with it that were its group's before a split.
+    RemovalOverNeighbours,
+    /// A removal deletes rows before it is sure to be remembered.
+    TombstoneLate,
+    /// A replica answers for the one that its node had before.
+    AnswersForRemoved,
 }
 
 impl Bug {
     /// All of them.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::StaleTimeBase,
         Self::DeadlineFromReceipt,
         Self::TokenRestart,
@@ -37,6 +43,9 @@ impl Bug {
         Self::ChildTokensRestart,
         Self::ChildForgetsContacts,
         Self::InstallOverChildren,
+        Self::RemovalOverNeighbours,
+        Self::TombstoneLate,
+        Self::AnswersForRemoved,
     ];
 
     /// Whether only a split brings it out; others are looked for in runs without one, whose seeds then stay.
@@ -44,6 +53,14 @@ impl Bug {
         matches!(
             self,
             Self::ChildTokensRestart | Self::ChildForgetsContacts | Self::InstallOverChildren
+        )
+    }
+
+    /// Whether only replicas that come and go bring it out.
+    pub(super) const fn is_of_moves(self) -> bool {
+        matches!(
+            self,
+            Self::RemovalOverNeighbours | Self::TombstoneLate | Self::AnswersForRemoved
         )
     }
 
@@ -59,6 +76,9 @@ impl Bug {
             Self::ChildTokensRestart => Some(Rule::ChildTokensGoOn),
             Self::ChildForgetsContacts => Some(Rule::ChildKeepsContacts),
             Self::InstallOverChildren => Some(Rule::InstallSparesChildren),
+            Self::RemovalOverNeighbours => Some(Rule::RemovalSparesNeighbours),
+            Self::TombstoneLate => Some(Rule::TombstoneFirst),
+            Self::AnswersForRemoved => Some(Rule::AnswersForItself),
         }
     }
 }

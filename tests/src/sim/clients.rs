@@ -8,7 +8,7 @@ use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
 use super::fetch::judge_offer;
-use super::plan::{CRAWL, FORGOTTEN_CRAWL, NODES, Plan};
+use super::plan::{CRAWL, FORGOTTEN_CRAWL, Plan};
 use super::world::{To, World, link, partition};
 
 /// URLs that a client which offers and forgets keeps at a time.
@@ -166,9 +166,10 @@ async fn once<A>(
     let hash = partition(url);
     let mut shard = world.owner_or_earlier(hash);
     let first = world.any_node();
-    let mut order: Vec<u64> = (0..NODES).map(|n| (first + n) % NODES + 1).collect();
+    let nodes = world.plan.nodes;
+    let mut order: Vec<u64> = (0..nodes).map(|n| (first + n) % nodes + 1).collect();
     order.sort_by_key(|node| last == Some(*node));
-    for node in order.into_iter().cycle().take(4 * NODES as usize) {
+    for node in order.into_iter().cycle().take(4 * nodes as usize) {
         let mut there = world.node(node);
         there.may_repeat = false;
         match send(Arc::new(there), shard).await {
@@ -177,7 +178,9 @@ async fn once<A>(
                 world.is_wrong_shard(shard, node).await;
                 shard = world.owner(hash);
             }
-            Err(CallError::NotLeader { .. }) => world.sleep((5, 60)).await,
+            Err(CallError::NotLeader { .. } | CallError::NotHere { .. }) => {
+                world.sleep((5, 60)).await;
+            }
             Err(_) => return None,
         }
     }

@@ -9,8 +9,10 @@ use tokio::task::AbortHandle;
 use super::clients;
 use super::clock::FetcherClock;
 use super::fetcher::Fetcher;
+use super::copies;
+use super::moves;
 use super::net::{Net, WORLD};
-use super::plan::{NODES, Plan};
+use super::plan::Plan;
 use super::process::{Process, virtual_runtime};
 use super::rng::Rng;
 use super::trace::Trace;
@@ -37,8 +39,8 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts all nodes, fetchers and clients.
-    pub(super) fn start_all(plan: &Plan, root: &Path, trace: &Arc<Trace>) -> Self {
+    /// Starts all nodes.
+    pub(super) fn start_nodes(plan: &Plan, root: &Path, trace: &Arc<Trace>) -> Self {
         let net = Net::new(plan, Arc::clone(trace));
         let runtime = virtual_runtime(plan.seed);
         let origin = runtime.block_on(async { tokio::time::Instant::now() });
@@ -48,17 +50,27 @@ impl Cluster {
             awake_ms: 0,
             world: Arc::new(world),
             trace: Arc::clone(trace),
-            processes: (1..=NODES).map(|id| Process::new(id, root)).collect(),
+            processes: (1..=plan.nodes).map(|id| Process::new(id, root)).collect(),
             runtime,
             fetchers: Vec::new(),
             sessions: 0,
             rng: Rng::new(plan.seed, 6),
         };
-        (1..=NODES).for_each(|node| cluster.start(node));
+        (1..=plan.founders).for_each(|node| cluster.start(node));
+        cluster
+    }
+
+    /// Starts all nodes, fetchers and clients.
+    pub(super) fn start_all(plan: &Plan, root: &Path, trace: &Arc<Trace>) -> Self {
+        let mut cluster = Self::start_nodes(plan, root, trace);
         for _ in 0..plan.fetchers {
             cluster.add_fetcher();
         }
         let world = &cluster.world;
+        if plan.has_moves() {
+            cluster.runtime.spawn(copies::tell(Arc::clone(world)));
+            cluster.runtime.spawn(moves::drive(Arc::clone(world)));
+        }
         cluster.runtime.spawn(clients::seed(Arc::clone(world)));
         for client in 1..=FORGETTING_CLIENTS {
             let work = clients::forget_and_repeat(Arc::clone(world), client);
@@ -80,8 +92,7 @@ impl Cluster {
         if !self.process(node).is_up() {
             let (now_ms, world) = (self.now_ms, Arc::clone(&self.world));
             self.trace.event(format!("start {node}"));
-            self.process_mut(node)
-                .start(now_ms, &world.plan, &world.net, &world.trace);
+            self.process_mut(node).start(now_ms, &world);
         }
     }
 
@@ -121,7 +132,7 @@ impl Cluster {
 
     /// A node that believes to lead that shard.
     pub(super) fn some_leader(&self, shard: u64) -> Option<u64> {
-        (1..=NODES).find(|node| {
+        (1..=self.world.plan.nodes).find(|node| {
             self.process(*node).node().is_some_and(|open| {
                 open.engine()
                     .group(shard)

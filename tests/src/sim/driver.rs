@@ -8,7 +8,6 @@ use frontier_node::{FrontierNode, SplitAim, SplitDone, SplitError, SplitRequest}
 use futures::future::BoxFuture;
 
 use super::net::WORLD;
-use super::plan::NODES;
 use super::splits::{Aim, Wish};
 use super::world::World;
 
@@ -22,11 +21,17 @@ pub(super) async fn drive(world: Arc<World>, wish: Wish) {
     world.splits.count(true);
     if let Some(mut order) = world.splits.begin(wish.shard) {
         order.at = place(&world, &order, wish.aim).await;
+        let job = world.splits.enter(&mut order);
+        if job.is_none() && world.plan.has_moves() {
+            world.splits.end(&order);
+            return world.splits.count(false);
+        }
         world.trace.event(format!("order {order:?}"));
         let done = carry_out(&world, &order).await;
         judge(&world, &order, done);
         world.splits.split(&order);
         wait_until_led(&world, order.child).await;
+        world.splits.led(job, &order);
         world.splits.end(&order);
         late_orders(&world, &order).await;
     }
@@ -123,7 +128,7 @@ fn judge(world: &World, order: &SplitRequest, done: SplitDone) {
 
 /// As a standing is asked for: of all nodes, until one leads and has proven it.
 async fn wait_until_led(world: &World, child: u64) {
-    for node in (1..=NODES).cycle() {
+    for node in (1..=world.plan.nodes).cycle() {
         let standing = call(world, node, move |there| {
             Box::pin(async move { Ok(there.shard_standing(child)) })
         });
@@ -170,7 +175,10 @@ async fn answer_of(world: &World, order: &SplitRequest) -> Result<SplitDone, Spl
     loop {
         match send(world, node, order).await {
             Ok(done) => return Ok(done),
-            Err(Some(error @ SplitError::Refused(_))) => return Err(error),
+            // Who votes may have changed since: then it comes too late for that.
+            Err(Some(error @ (SplitError::Refused(_) | SplitError::Members { .. }))) => {
+                return Err(error);
+            }
             Err(error) => node = next_node(world, node, error.as_ref()),
         }
         world.sleep((20, 600)).await;

@@ -4,6 +4,7 @@
 //! seed -> plan -> nodes (a runtime each, real RocksDB)  <- net: late, lost, repeated, cut ->  fetchers, clients -> web
 //!                   ^ nemesis: power cuts, stops, cuts, slow disks, sleeps of days      judged: gaps, promises, rows
 //!                   ^ driver: splits, ordered again and again until they are done
+//!                   ^ moves: nodes join, are emptied, give replicas away, step by step by the map
 //! ```
 //!
 //! | file | concept |
@@ -13,10 +14,13 @@
 //! | `net` | messages between processes |
 //! | `world`, `fetcher`, `fetch`, `clients` | model fetchers by the rules of the lease, and other clients |
 //! | `split_schedule`, `driver`, `splits` | when shards are split; who drives that, and what group 0 would know |
+//! | `zero`, `copies` | the map as group 0 would hold it, and as nodes hear of it |
+//! | `move_schedule`, `moves` | when nodes join, are emptied and give replicas away; who drives that |
 //! | `shard_map` | the map as clients know it |
 //! | `web`, `oracle`, `replicas`, `shard_rows` | the judges: gaps at the web, promises, what replicas hold |
-//! | `audit`, `owners` | the end: all is fetched, each hash has one owner |
+//! | `audit`, `owners`, `places` | the end: all is fetched, each hash has one owner, each node has what the map gives it |
 //! | `nemesis`, `bug` | faults; bugs that can be put back |
+//! | `growth` | no faults, more and more nodes: what coordination costs |
 //! | `cluster`, `run`, `trace`, `watchdog` | true time, one run, what happened, a run that does not go on |
 //!
 //! Everything of one run is on one thread: work that blocks is done on the spot, and each node's runtime has a paused
@@ -28,14 +32,19 @@ mod bug;
 mod clients;
 mod clock;
 mod cluster;
+mod copies;
 mod disk;
 mod driver;
 mod fetch;
 mod fetcher;
+mod growth;
+mod move_schedule;
+mod moves;
 mod nemesis;
 mod net;
 mod oracle;
 mod owners;
+mod places;
 mod plan;
 mod process;
 mod replicas;
@@ -50,3 +59,4 @@ mod trace;
 mod watchdog;
 mod web;
 mod world;
+mod zero;

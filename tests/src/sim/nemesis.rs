@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 
 use super::cluster::Cluster;
 use super::net::WORLD;
-use super::plan::{NODES, Plan};
+use super::plan::Plan;
 use super::process::Loss;
 use super::rng::Rng;
+use super::move_schedule::MoveSchedule;
 use super::split_schedule::SplitSchedule;
 
 /// A suspension of everything: two days and a bit.
@@ -31,6 +32,7 @@ enum Mend {
 /// The source of faults of one run.
 pub(super) struct Nemesis {
     rng: Rng,
+    nodes: u64,
     pause_ms: (u64, u64),
     next_ms: u64,
     until_ms: u64,
@@ -40,6 +42,7 @@ pub(super) struct Nemesis {
     is_sharp: bool,
     armed: Option<Armed>,
     splits: SplitSchedule,
+    moves: MoveSchedule,
 }
 
 /// A power cut that waits for a sync.
@@ -59,6 +62,8 @@ impl Nemesis {
             next_ms: from_ms + rng.between(pause_ms),
             rng,
             splits: SplitSchedule::new(plan, (from_ms, until_ms)),
+            moves: MoveSchedule::new(plan, (from_ms, until_ms)),
+            nodes: plan.nodes,
             pause_ms,
             until_ms,
             mends: BTreeMap::new(),
@@ -84,7 +89,8 @@ impl Nemesis {
             mend_one(cluster, mend);
         }
         self.strike(cluster);
-        if let Some(soon_ms) = self.splits.act(cluster) {
+        let soon_ms = self.splits.act(cluster).into_iter();
+        if let Some(soon_ms) = soon_ms.chain(self.moves.act(cluster)).min() {
             self.next_ms = self.next_ms.min(soon_ms);
         }
         if cluster.awake_ms >= self.next_ms && cluster.awake_ms < self.until_ms {
@@ -110,7 +116,7 @@ impl Nemesis {
     }
 
     fn node(&mut self) -> u64 {
-        self.rng.between((1, NODES))
+        self.rng.between((1, self.nodes))
     }
 
     /// The node that leads some shard, or any.
@@ -131,7 +137,7 @@ impl Nemesis {
                 let node = self.leader(cluster);
                 self.cut_power_of(cluster, vec![node]);
             }
-            22..29 => self.cut_power_of(cluster, (1..=NODES).collect()),
+            22..29 => self.cut_power_of(cluster, (1..=self.nodes).collect()),
             29..44 => self.stop(cluster),
             44..64 => self.cut(cluster),
             64..74 => self.slow_link(cluster),
@@ -229,9 +235,9 @@ impl Nemesis {
             *self
                 .rng
                 .pick(&[(true, true), (true, true), (true, false), (false, true)]);
-        let spared = self.rng.between((0, 2 * NODES));
+        let spared = self.rng.between((0, 2 * self.nodes));
         let mut links = Vec::new();
-        for other in (1..=NODES).filter(|other| *other != node && *other != spared) {
+        for other in (1..=self.nodes).filter(|other| *other != node && *other != spared) {
             if incoming {
                 links.push((other, node));
             }
@@ -253,7 +259,7 @@ impl Nemesis {
     }
 
     fn slow_link(&mut self, cluster: &mut Cluster) {
-        let (mut from, mut to) = (self.rng.between((0, NODES)), self.leader(cluster));
+        let (mut from, mut to) = (self.rng.between((0, self.nodes)), self.leader(cluster));
         if self.rng.chance(500) {
             std::mem::swap(&mut from, &mut to);
         }
@@ -295,7 +301,7 @@ impl Nemesis {
             .event(format!("all sleep {ms} ms, clocks stand {clock_stands}"));
         cluster.sleep_all(ms, clock_stands);
         let late = self.leader(cluster);
-        for node in 1..=NODES {
+        for node in 1..=self.nodes {
             if node == late && self.rng.chance(600) {
                 self.later(cluster.awake_ms, (500, 6_000), Mend::Resume(node));
             } else {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
-use super::plan::{CRAWL, NODES};
+use super::plan::CRAWL;
+use super::places;
 use super::shard_map::ShardMap;
 use super::world::{To, World, partition};
 
@@ -16,12 +17,15 @@ pub(super) async fn judge(world: &World) {
         let text = format!("P3: a hash has no owner or two: {map}");
         return world.trace.violation(text);
     }
-    for node in 1..=NODES {
+    for node in 1..=world.plan.nodes {
         while told_by(world, node).await.as_ref() != Some(&map) {
             world.sleep((100, 300)).await;
         }
     }
     world.trace.event(format!("all agree on {map}"));
+    if world.plan.has_moves() {
+        places::judge(world).await;
+    }
     let mut one_each = BTreeMap::new();
     for url in world.oracle.all_accepted() {
         one_each.insert(partition(&url), url);

@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use client::Peer;
 use frontier_node::cluster::{AddressBook, NodeEntry};
-use frontier_node::{FrontierNode, NodeOptions};
+use frontier_node::{FrontierNode, MapView, NodeOptions};
 use raftlog::testing::{copy_after_power_loss, flush_unnoticed};
 use raftlog::{EngineOptions, RaftTiming, Threads};
 use tokio::runtime::{Builder, RngSeed, Runtime};
+use tokio::sync::watch;
 use urlkey::{FingerprintKey, SuffixList};
 
 use super::bug::Switch;
 use super::clock::NodeClocks;
 use super::disk::Disk;
 use super::net::{Delivery, Net, RemoteFrontier, SimTransport};
-use super::plan::{NODES, Plan};
+use super::plan::Plan;
 use super::rng::Rng;
-use super::trace::Trace;
+use super::world::World;
 
 /// A runtime with a clock of its own that nothing real moves.
 pub(super) fn virtual_runtime(seed: u64) -> Runtime {
@@ -116,7 +117,8 @@ impl Process {
     }
 
     /// Starts the process on what its last life left.
-    pub(super) fn start(&mut self, now_ms: u64, plan: &Plan, net: &Arc<Net>, trace: &Arc<Trace>) {
+    pub(super) fn start(&mut self, now_ms: u64, world: &World) {
+        let (plan, net, trace) = (&world.plan, &world.net, &world.trace);
         let seed = Rng::new(plan.seed, 1_000 * self.id + self.lives).next();
         let dir = self.dir_of(self.lives);
         std::fs::create_dir_all(&dir).unwrap();
@@ -130,7 +132,10 @@ impl Process {
             true_start_ms: Arc::clone(&true_start_ms),
             wall_offset_ms: Arc::clone(&self.wall_offset_ms),
         });
-        let options = self.options(plan, net, &dir, clocks, Arc::clone(&disk));
+        let options = NodeOptions {
+            views: self.views(world, seed),
+            ..self.options(plan, net, &dir, clocks, Arc::clone(&disk))
+        };
         let node = Arc::new(Mutex::new(None));
         let (there, trace, id) = (Arc::clone(&node), Arc::clone(trace), self.id);
         runtime.spawn(async move {
@@ -147,6 +152,15 @@ impl Process {
             node,
             dir,
         });
+    }
+
+    /// What the node hears of the map, where replicas move: at first what it may have heard long ago.
+    fn views(&self, world: &World, seed: u64) -> Option<watch::Receiver<MapView>> {
+        world.plan.has_moves().then(|| {
+            let number = Rng::new(seed, 2).next();
+            let first = world.zero.earlier(number);
+            world.copies.start(self.id, first)
+        })
     }
 
     fn options(
@@ -198,13 +212,16 @@ impl Process {
             expected_urls: 1_000,
             suffixes: SuffixList::shipped(),
             fingerprint_key: Some(FingerprintKey::ZERO),
-            voters: (1..=NODES).collect(),
+            voters: (1..=plan.founders).collect(),
             transport: Arc::new(SimTransport {
                 net: Arc::clone(net),
                 from: self.id,
             }),
-            book: Arc::new(AddressBook::in_memory((1..=NODES).map(entry))),
-            peers: (1..=NODES).filter(|to| *to != self.id).map(peer).collect(),
+            book: Arc::new(AddressBook::in_memory((1..=plan.nodes).map(entry))),
+            peers: (1..=plan.nodes)
+                .filter(|to| *to != self.id)
+                .map(peer)
+                .collect(),
             clocks,
             engine,
             ..NodeOptions::new(dir, plan.shards)

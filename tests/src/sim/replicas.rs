@@ -8,7 +8,6 @@ use machine::{Machine, ShardId};
 use raftlog::{GroupState, GroupStatus, StateDb, StopReason};
 
 use super::cluster::Cluster;
-use super::plan::NODES;
 use super::shard_rows::{NodeRows, ShardRows};
 
 /// Invariants of one step that hold over many as well.
@@ -49,7 +48,7 @@ impl Replicas {
 
     /// Checks every replica that has moved on.
     pub(super) fn check(&mut self, cluster: &Cluster) {
-        for node in 1..=NODES {
+        for node in 1..=cluster.world.plan.nodes {
             let Some(open) = cluster.process(node).node() else {
                 continue;
             };

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use shard_map::Plan as Job;
+
 use super::audit::audit;
 use super::bug::Bug;
 use super::cluster::Cluster;
@@ -33,6 +35,8 @@ pub(super) struct Outcome {
     pub(super) lost_reports: u64,
     pub(super) accepted: u64,
     pub(super) splits: u64,
+    pub(super) moves: u64,
+    pub(super) drains: u64,
     pub(super) wrong_shards: u64,
     pub(super) fed_children: u64,
 }
@@ -53,7 +57,7 @@ impl Outcome {
 }
 
 /// A directory of memory where there is one.
-fn base_dir() -> PathBuf {
+pub(super) fn base_dir() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     if memory.is_dir() {
         memory
@@ -119,6 +123,8 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         lost_reports,
         accepted: cluster.world.oracle.all_accepted().len() as u64,
         splits: cluster.world.splits.done(),
+        moves: cluster.world.zero.done(|plan| matches!(plan, Job::Move(_))),
+        drains: cluster.world.zero.done(|plan| matches!(plan, Job::Drain(_))),
         wrong_shards: cluster.world.wrong_shards(),
         fed_children: replicas.fed(),
         plan,

@@ -35,6 +35,16 @@ impl ShardMap {
         Self(ranges.map(|range| (range.shard, place(range))).collect())
     }
 
+    /// As group 0 knows it.
+    pub(super) fn of_zero(map: &shard_map::ShardMap) -> Self {
+        let place = |shard: &shard_map::Shard| Place {
+            first: shard.first,
+            last: shard.last,
+            epoch: shard.members.epoch,
+        };
+        Self(map.shards.iter().map(|s| (s.id, place(s))).collect())
+    }
+
     /// As a node tells it.
     pub(super) fn of(told: &pb::ShardMapResponse) -> Self {
         let place = |entry: &pb::ShardEntry| Place {

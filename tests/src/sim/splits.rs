@@ -5,12 +5,15 @@
 //! promises to shards is kept instead by a driver outside of all nodes (`driver`).
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use frontier_node::SplitRequest;
+use shard_map::command::SplitShard;
+use shard_map::{Body, Plan as JobPlan, Step};
 
-use super::plan::NODES;
+use super::plan::{FOUNDERS, Plan};
 use super::shard_map::ShardMap;
+use super::zero::Zero;
 
 /// Where a shard is to be split.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +39,8 @@ pub(super) struct Wish {
 /// What group 0 would know.
 pub(super) struct Splits {
     state: Mutex<State>,
+    /// Where replicas move, the map says who a child's voters are, and splits are jobs of it.
+    zero: Option<Arc<Zero>>,
 }
 
 struct State {
@@ -49,8 +54,10 @@ struct State {
 }
 
 impl Splits {
-    pub(super) fn new(shards: u64) -> Self {
+    pub(super) fn new(plan: &Plan, zero: &Arc<Zero>) -> Self {
+        let shards = plan.shards;
         Self {
+            zero: plan.has_moves().then(|| Arc::clone(zero)),
             state: Mutex::new(State {
                 map: ShardMap::founding(shards),
                 next_child: shards + 1,
@@ -63,12 +70,21 @@ impl Splits {
 
     /// The map after all splits that are done.
     pub(super) fn map(&self) -> ShardMap {
+        if let Some(zero) = &self.zero {
+            return ShardMap::of_zero(&zero.map());
+        }
         self.state.lock().unwrap().map.clone()
     }
 
     /// Nothing is under way.
     pub(super) fn are_settled(&self) -> bool {
-        self.state.lock().unwrap().driven == 0
+        self.zero.as_ref().is_none_or(|zero| zero.is_settled())
+            && self.state.lock().unwrap().driven == 0
+    }
+
+    /// Whether a shard is being split, or about to be.
+    pub(super) fn is_busy(&self, shard: u64) -> bool {
+        self.state.lock().unwrap().busy.contains(&shard)
     }
 
     /// How many were done.
@@ -78,14 +94,17 @@ impl Splits {
 
     /// Takes a shard that nobody splits now; the order so far, at its upper end.
     pub(super) fn begin(&self, number: u64) -> Option<SplitRequest> {
+        let map = self.map();
+        let zero = self.zero.as_ref().map(|zero| zero.map());
+        let moves = |shard: u64| zero.as_ref().is_some_and(|map| map.job_of_shard(shard).is_some());
         let mut state = self.state.lock().unwrap();
-        let free: Vec<u64> = state.map.shards();
-        let free: Vec<u64> = free
+        let free: Vec<u64> = map
+            .shards()
             .into_iter()
-            .filter(|shard| !state.busy.contains(shard))
+            .filter(|shard| !state.busy.contains(shard) && !moves(*shard))
             .collect();
         let shard = *free.get(number as usize % free.len().max(1))?;
-        let place = state.map.place(shard);
+        let place = map.place(shard);
         if place.first == place.last {
             return None;
         }
@@ -97,15 +116,46 @@ impl Splits {
             epoch: place.epoch,
             at: place.last,
             child,
-            voters: (1..=NODES).collect(),
+            voters: (1..=FOUNDERS).collect(),
         })
     }
 
+    /// Enters the job of an order in the map, which says who the voters are; its number.
+    pub(super) fn enter(&self, order: &mut SplitRequest) -> Option<u64> {
+        let zero = self.zero.as_ref()?;
+        let job = zero.propose(Body::SplitShard(SplitShard {
+            shard: order.shard,
+            epoch: order.epoch,
+            at: order.at,
+            alone: false,
+        }))?;
+        if let Some(JobPlan::Split(plan)) = zero.running(job)?.plan {
+            order.child = plan.child;
+            order.voters = plan.voters.into_iter().collect();
+        }
+        zero.step_done(job, Step::Planned, Vec::new());
+        self.state.lock().unwrap().busy.insert(order.child);
+        Some(job)
+    }
+
+    /// The parent has applied it.
     pub(super) fn split(&self, order: &SplitRequest) {
         let mut state = self.state.lock().unwrap();
         state.map.split(order.shard, order.child, order.at);
         state.busy.insert(order.child);
         state.done += 1;
+    }
+
+    /// The child is led: the map learns of it.
+    pub(super) fn led(&self, job: Option<u64>, order: &SplitRequest) {
+        let (Some(zero), Some(job)) = (&self.zero, job) else {
+            return;
+        };
+        let created: Vec<u64> = order.voters.iter().copied().collect();
+        zero.step_done(job, Step::ParentTold, Vec::new());
+        zero.step_done(job, Step::ParentApplied, created);
+        zero.step_done(job, Step::ChildCreated, Vec::new());
+        zero.step_done(job, Step::MapChanged, Vec::new());
     }
 
     pub(super) fn end(&self, order: &SplitRequest) {

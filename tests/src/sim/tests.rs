@@ -78,6 +78,8 @@ struct Totals {
     contacts: u64,
     accepted: u64,
     splits: u64,
+    moves: u64,
+    drains: u64,
     wrong_shards: u64,
     fed_children: u64,
     /// The smallest part by which a gap was longer than it had to be, in thousandths.
@@ -99,6 +101,8 @@ impl Totals {
         self.contacts += outcome.contacts;
         self.accepted += outcome.accepted;
         self.splits += outcome.splits;
+        self.moves += outcome.moves;
+        self.drains += outcome.drains;
         self.wrong_shards += outcome.wrong_shards;
         self.fed_children += outcome.fed_children;
         if let Some(gap_ms) = outcome.shortest_gap_ms {
@@ -107,7 +111,9 @@ impl Totals {
             self.tightest_gap_permille = Some(least);
         }
         let has_no_split = outcome.splits == 0 && outcome.plan.splits > 0;
-        if outcome.contacts == 0 || outcome.faults == 0 || outcome.checks == 0 || has_no_split {
+        let has_no_move = outcome.moves == 0 && outcome.plan.has_moves();
+        let is_still = outcome.contacts == 0 || outcome.faults == 0 || outcome.checks == 0;
+        if is_still || has_no_split || has_no_move {
             self.empty.push(outcome.plan.seed);
         }
         if !outcome.trace.violations.is_empty() {

@@ -11,15 +11,17 @@ use proto::frontier_v1 as pb;
 use tokio::sync::watch;
 use urlkey::{CanonicalUrl, SuffixList};
 
+use super::copies::Copies;
 use super::net::{Net, RemoteFrontier, WORLD};
 use super::oracle::Oracle;
-use super::plan::{NODES, Plan};
+use super::plan::Plan;
 use super::process::address;
 use super::rng::Rng;
 use super::shard_map::ShardMap;
 use super::splits::Splits;
 use super::trace::Trace;
 use super::web::Web;
+use super::zero::Zero;
 
 /// Longest URL.
 const URL_SIZE_BYTES: usize = 8_192;
@@ -42,6 +44,10 @@ pub(super) struct World {
     pub(super) trace: Arc<Trace>,
     pub(super) web: Web,
     pub(super) oracle: Oracle,
+    /// What group 0 would hold, where replicas move.
+    pub(super) zero: Arc<Zero>,
+    /// Where nodes hear of it.
+    pub(super) copies: Copies,
     /// What group 0 would know of splits.
     pub(super) splits: Splits,
     /// Start of true time.
@@ -70,11 +76,14 @@ impl World {
         trace: Arc<Trace>,
         origin: tokio::time::Instant,
     ) -> Self {
+        let zero = Arc::new(Zero::found(&plan, Arc::clone(&trace)));
         Self {
+            copies: Copies::default(),
             web: Web::new(Arc::clone(&trace), plan.min_delay_ms),
             oracle: Oracle::new(Arc::clone(&trace)),
             rng: Mutex::new(Rng::new(plan.seed, 4)),
-            splits: Splits::new(plan.shards),
+            splits: Splits::new(&plan, &zero),
+            zero,
             leaders: Mutex::default(),
             map: watch::Sender::new(ShardMap::founding(plan.shards)),
             wrong_shards: AtomicU64::new(0),
@@ -130,7 +139,7 @@ impl World {
     }
 
     pub(super) fn any_node(&self) -> u64 {
-        self.draw(|rng| rng.between((1, NODES)))
+        self.draw(|rng| rng.between((1, self.plan.nodes)))
     }
 
     fn leader(&self, shard: u64) -> u64 {
@@ -144,8 +153,13 @@ impl World {
     /// Where to ask next after an answer that helps no further.
     pub(super) fn learn(&self, shard: u64, asked: u64, error: &CallError) -> u64 {
         let hinted = match error {
-            CallError::NotLeader { leader_address } => {
-                (1..=NODES).find(|node| address(*node) == *leader_address)
+            CallError::NotLeader { leader_address } => self.node_at(leader_address),
+            CallError::NotHere {
+                replica_addresses, ..
+            } => {
+                let which = self.draw(|rng| rng.below(replica_addresses.len() as u64));
+                let address = replica_addresses.get(which as usize);
+                address.and_then(|address| self.node_at(address))
             }
             _ => None,
         };
@@ -153,6 +167,10 @@ impl World {
         let next = next.unwrap_or_else(|| self.any_node());
         self.set_leader(shard, next);
         next
+    }
+
+    fn node_at(&self, named: &str) -> Option<u64> {
+        (1..=self.plan.nodes).find(|node| address(*node) == named)
     }
 
     /// The node to ask first: whom the last answer named, now and then any.

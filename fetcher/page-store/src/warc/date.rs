@@ -5,7 +5,7 @@ const DAY_MS: u64 = 86_400_000;
 const YEAR_10000_UNIX_MS: u64 = 253_402_300_800_000;
 
 /// `2026-11-30T10:24:14.123Z`, or nothing after the year 9999.
-pub(crate) fn format(unix_ms: u64) -> Option<String> {
+pub fn format(unix_ms: u64) -> Option<String> {
     if unix_ms >= YEAR_10000_UNIX_MS {
         return None;
     }

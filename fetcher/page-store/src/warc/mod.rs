@@ -1,7 +1,7 @@
 //! The record format, WARC 1.1 (ISO 28500:2017): building, parsing, and the gzip member each record is.
 
 mod build;
-mod date;
+pub(crate) mod date;
 mod fields;
 mod http;
 mod member;

@@ -7,6 +7,7 @@ mod ordered;
 mod transport;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ pub(super) enum RpcError {
 pub(super) struct Net {
     inner: Mutex<Inner>,
     trace: Arc<Trace>,
+    /// What replicas sent each other: messages, and their bytes.
+    between_nodes: (AtomicU64, AtomicU64),
 }
 
 struct Inner {
@@ -108,7 +111,26 @@ impl Net {
                 slow: BTreeMap::new(),
             }),
             trace,
+            between_nodes: Default::default(),
         })
+    }
+
+    /// A replica sends another so many bytes.
+    fn count_between_nodes(&self, size_bytes: usize) {
+        self.between_nodes.0.fetch_add(1, Ordering::Relaxed);
+        let size_bytes = size_bytes as u64;
+        self.between_nodes
+            .1
+            .fetch_add(size_bytes, Ordering::Relaxed);
+    }
+
+    /// Messages that replicas sent each other, and their bytes.
+    pub(super) fn between_nodes(&self) -> (u64, u64) {
+        let (messages, bytes) = &self.between_nodes;
+        (
+            messages.load(Ordering::Relaxed),
+            bytes.load(Ordering::Relaxed),
+        )
     }
 
     /// True time goes on; what has come by now, in order.
@@ -167,6 +189,11 @@ impl Net {
         if let Some(due_ms) = inner.fate(from, to) {
             inner.push(due_ms, to, run);
         }
+    }
+
+    /// Something is told to a node by the world, once: whether it is open is told to what runs there.
+    pub(super) fn tell(&self, to: u64, run: impl FnOnce(bool) + Send + 'static) {
+        self.send(WORLD, to, Box::new(move |node| run(node.is_some())));
     }
 
     /// Sends a message that may come twice.

@@ -70,6 +70,11 @@ impl Connection {
         self.send(false, run);
     }
 
+    /// An answer of so many bytes goes back.
+    pub(super) fn count_answer(&self, size_bytes: usize) {
+        self.net.count_between_nodes(size_bytes);
+    }
+
     /// The server takes requests from here on.
     pub(super) fn accept(&self) -> mpsc::UnboundedReceiver<Bytes> {
         let (sender, receiver) = mpsc::unbounded_channel();
@@ -79,6 +84,7 @@ impl Connection {
 
     /// Sends one request.
     pub(super) fn request(self: &Arc<Self>, request: Bytes) {
+        self.net.count_between_nodes(request.len());
         let there = Arc::clone(self);
         self.to_server(Box::new(move |_| {
             let requests = there.state.lock().unwrap().requests.clone();

@@ -57,6 +57,7 @@ impl Transport for SimTransport {
     ) -> BoxFuture<'static, Result<Bytes, TransportError>> {
         let (net, from) = (Arc::clone(&self.net), self.from);
         Box::pin(async move {
+            net.count_between_nodes(request.len());
             let serve = move |node: Arc<frontier_node::FrontierNode>| {
                 let request = request.clone();
                 let work: BoxFuture<'static, _> = Box::pin(async move {
@@ -150,6 +151,7 @@ fn open_append(connection: &Arc<Connection>, to: Destination, replies: Replies) 
             Ok(mut served) => {
                 tokio::spawn(async move {
                     while let Some(answer) = served.next().await {
+                        there.count_answer(answer.as_ref().map_or(0, Bytes::len));
                         reply(answer);
                     }
                     reply(Err(unreachable(process_of(to.node_id))));
