@@ -212,6 +212,18 @@ impl Service for Skin {
     ) -> Result<Response<pb::ListUrlsResponse>, Status> {
         pass_on!(self, r, list_urls)
     }
+    async fn list_hosts(
+        &self,
+        r: Request<pb::ListHostsRequest>,
+    ) -> Result<Response<pb::ListHostsResponse>, Status> {
+        pass_on!(self, r, list_hosts)
+    }
+    async fn shard_settings(
+        &self,
+        r: Request<pb::ShardSettingsRequest>,
+    ) -> Result<Response<pb::ShardSettingsResponse>, Status> {
+        pass_on!(self, r, shard_settings)
+    }
     async fn nodes(
         &self,
         r: Request<pb::NodesRequest>,

@@ -13,7 +13,7 @@ use crate::{
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::*,
-        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy, ShardPause},
         split::Split,
     },
     entry::CommandReply,
@@ -218,6 +218,9 @@ impl World {
                 min_delay_ms: (a % 3) * 1_000,
                 block_for_ms: (a % 5) * 1_000,
             });
+        }
+        if a % 31 == 0 {
+            return Policy::ShardPause(ShardPause { paused: b % 3 == 0 });
         }
         Policy::Crawl(CrawlPolicy {
             crawl: 1 + (b % 2) as u32,

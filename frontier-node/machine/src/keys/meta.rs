@@ -62,6 +62,9 @@ pub(crate) struct MetaRow {
     /// The shard it was split from.
     #[prost(fixed64, optional, tag = "20")]
     pub split_from: Option<u64>,
+    /// Nothing is leased.
+    #[prost(bool, tag = "31")]
+    pub paused: bool,
 }
 
 /// A split that was done, so that a repeat is answered as before.
