@@ -41,11 +41,9 @@ pub(crate) fn policy_from_wire(
                 paused: pause.paused,
             })
         }
-        pb::set_policy_request::Policy::ShardPause(pause) => {
-            m::Policy::ShardPause(m::ShardPause {
-                paused: pause.paused,
-            })
-        }
+        pb::set_policy_request::Policy::ShardPause(pause) => m::Policy::ShardPause(m::ShardPause {
+            paused: pause.paused,
+        }),
     };
     Ok(m::SetPolicy {
         policy: Some(policy),

@@ -1,9 +1,7 @@
 //! What is known of URLs and hosts, as it is shown.
 
 use machine::command::lease::LeaseKind;
-use machine::{
-    BudgetRecord, HostRecord, LaneRecord, LeaseRecord, ListedUrl, UrlRecord, UrlState,
-};
+use machine::{BudgetRecord, HostRecord, LaneRecord, LeaseRecord, ListedUrl, UrlRecord, UrlState};
 use proto::frontier_v1 as pb;
 
 use super::robots::validators_to_wire;

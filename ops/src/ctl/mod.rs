@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
+//! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
 //! | `split`, `transfer` | changes; `cancel-job` is in `split` |
 //! | `tables`, `json` | the answers for people and for programs |
 
 mod args;
 mod ask;
+mod data;
 mod json;
 mod reads;
 mod split;
@@ -49,5 +51,6 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Split(args) => split::run(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+        Command::Data(command) => data::run(&asker, args, command).await,
     }
 }

@@ -58,14 +58,20 @@ pub trait Frontier: Send + Sync + 'static {
         &self,
         request: pb::ListHostsRequest,
     ) -> Result<pb::ListHostsResponse, CallError> {
-        Err(not_served(format!("listing hosts of shard {}", request.shard)))
+        Err(not_served(format!(
+            "listing hosts of shard {}",
+            request.shard
+        )))
     }
     /// What operators have set for one shard.
     async fn shard_settings(
         &self,
         request: pb::ShardSettingsRequest,
     ) -> Result<pb::ShardSettingsResponse, CallError> {
-        Err(not_served(format!("the settings of shard {}", request.shard)))
+        Err(not_served(format!(
+            "the settings of shard {}",
+            request.shard
+        )))
     }
     /// The nodes of the cluster.
     async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {

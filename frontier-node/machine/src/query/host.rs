@@ -113,24 +113,43 @@ pub struct AuthorityRecord {
 }
 
 impl Machine {
-    /// What is known of a host; `None` = nothing refers to it.
+    /// What is known of a host at the last entry; `None` = nothing refers to it.
+    ///
+    /// # Errors
+    ///
+    /// Rows that cannot be read.
     pub fn host_record(
         &self,
         rows: &dyn Rows,
         partition: u64,
         name: &str,
     ) -> Result<Option<HostRecord>, MachineError> {
+        self.host_record_at(rows, partition, name, self.meta.now_ms)
+    }
+
+    /// The same at a later moment of shard time, at which nothing else has happened.
+    ///
+    /// # Errors
+    ///
+    /// Rows that cannot be read.
+    pub fn host_record_at(
+        &self,
+        rows: &dyn Rows,
+        partition: u64,
+        name: &str,
+        now_ms: u64,
+    ) -> Result<Option<HostRecord>, MachineError> {
         let Some(id) = self.hosts.find(partition, name) else {
             return Ok(None);
         };
         let host = self.hosts.host(id)?;
-        let mut record = self.record_of(id, host);
+        let mut record = self.record_of(id, host, now_ms.max(self.meta.now_ms));
         record.authorities = self.authority_records(rows, host)?;
         Ok(Some(record))
     }
 
     /// All that memory knows of a host.
-    pub(super) fn record_of(&self, id: u64, host: &Host) -> HostRecord {
+    pub(super) fn record_of(&self, id: u64, host: &Host, now_ms: u64) -> HostRecord {
         let delay_ms = delay::delay_ms(host, &self.crawls, None);
         let contact_ms = if host.contacted {
             host.last_contact_ms.saturating_add(delay_ms)
@@ -145,19 +164,19 @@ impl Machine {
             leased: u64::from(host.in_flight),
             done: u64::from(host.done),
             errands: u64::from(host.errands),
-            now_ms: self.meta.now_ms,
+            now_ms,
             last_contact_ms: host.last_contact_ms,
             delay_ms,
             back_off_until_ms: host.back_off_until_ms,
             failures: u32::from(host.failures),
             blocked_until_ms: host.blocked_until_ms(),
             ready_at_ms,
-            waits_for: self.waits_for(host, contact_ms),
+            waits_for: self.waits_for(host, contact_ms, now_ms),
             budget_spent: host.budgets().iter().map(|budget| budget.spent).sum(),
             min_delay_ms: host.min_delay_ms(),
             paused: host.is_paused(),
             lease: self.lease_record(id),
-            lanes: self.lane_records(host),
+            lanes: self.lane_records(host, now_ms),
             budgets: host.budgets().iter().map(budget_record).collect(),
             authorities: Vec::new(),
         }
@@ -173,7 +192,7 @@ impl Machine {
         })
     }
 
-    fn lane_records(&self, host: &Host) -> Vec<LaneRecord> {
+    fn lane_records(&self, host: &Host, now_ms: u64) -> Vec<LaneRecord> {
         let record = |lane: &Lane| {
             let known = host.authorities.get(usize::from(lane.slot));
             LaneRecord {
@@ -183,14 +202,13 @@ impl Machine {
                     .unwrap_or_default(),
                 queued: u64::from(lane.count),
                 priority: u32::from(lane.priority),
-                waits_for: self.lane_waits_for(host, lane),
+                waits_for: self.lane_waits_for(host, lane, now_ms),
             }
         };
         host.lanes.iter().map(record).collect()
     }
 
-    fn waits_for(&self, host: &Host, contact_ms: u64) -> &'static str {
-        let now_ms = self.meta.now_ms;
+    fn waits_for(&self, host: &Host, contact_ms: u64, now_ms: u64) -> &'static str {
         if host.in_flight {
             "lease"
         } else if !host.has_work() {
@@ -212,15 +230,15 @@ impl Machine {
         } else if host.errands > 0 {
             ""
         } else {
-            self.lanes_wait_for(host)
+            self.lanes_wait_for(host, now_ms)
         }
     }
 
-    fn lanes_wait_for(&self, host: &Host) -> &'static str {
+    fn lanes_wait_for(&self, host: &Host, now_ms: u64) -> &'static str {
         let mut reasons = host
             .lanes
             .iter()
-            .map(|lane| self.lane_waits_for(host, lane));
+            .map(|lane| self.lane_waits_for(host, lane, now_ms));
         let first = reasons.next().unwrap_or("work");
         if first.is_empty() || reasons.any(str::is_empty) {
             ""
@@ -229,8 +247,7 @@ impl Machine {
         }
     }
 
-    fn lane_waits_for(&self, host: &Host, lane: &Lane) -> &'static str {
-        let now_ms = self.meta.now_ms;
+    fn lane_waits_for(&self, host: &Host, lane: &Lane, now_ms: u64) -> &'static str {
         match host
             .authorities
             .get(usize::from(lane.slot))

@@ -43,7 +43,9 @@ impl Machine {
             let (partition, name) = keys::host::parse(key)?;
             let id = self.hosts.find(partition, &name);
             let id = id.ok_or(MachineError::Invariant("a host's row is not in memory"))?;
-            listing.hosts.push(self.record_of(id, self.hosts.host(id)?));
+            listing
+                .hosts
+                .push(self.record_of(id, self.hosts.host(id)?, self.now_ms()));
         }
         if found.len() == limit
             && let Some((key, _)) = found.last()
