@@ -143,6 +143,10 @@ counters! {
     HostsInherited = "hosts_inherited",
     /// URLs removed here whose end stands in the books of the shard this one was split from.
     SplitTakenOver = "split_taken_over",
+    /// Pages queued again because their last copy was in a store that is gone.
+    LostStoreRequeued = "lost_store_requeued",
+    /// Reports whose page was queued again because they named stores that are gone.
+    LostStoreReports = "lost_store_reports",
 }
 
 #[cfg(test)]

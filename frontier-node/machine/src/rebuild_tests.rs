@@ -10,6 +10,7 @@ use crate::{
     command::{
         discover::{Discover, Errand, ErrandResult, Item, ItemKind},
         lease::{Lease, LeaseCall, LeaseReply, Work},
+        lost_store::LostStore,
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::*,
@@ -106,6 +107,11 @@ impl World {
             }),
             13 => Body::SetPolicy(SetPolicy {
                 policy: Some(self.policy(a, b)),
+            }),
+            14 if a % 5 == 0 => Body::LostStore(LostStore {
+                store: 1 + (b % 2) as u32,
+                sweep: b % 3 != 0,
+                cursor: Vec::new(),
             }),
             14 => Body::Remove(self.removal(a, b)),
             _ => Body::Discover(Discover {

@@ -65,6 +65,9 @@ pub(crate) struct MetaRow {
     /// Nothing is leased.
     #[prost(bool, tag = "31")]
     pub paused: bool,
+    /// Stores that are gone for good, by id.
+    #[prost(uint32, repeated, tag = "32")]
+    pub dead_stores: Vec<u32>,
 }
 
 /// A split that was done, so that a repeat is answered as before.

@@ -142,6 +142,7 @@ impl Machine {
             epoch: row.epoch + 1,
             split_from: Some(self.shard.0),
             paused: meta.paused,
+            dead_stores: meta.dead_stores.clone(),
             ..MetaRow::default()
         }
     }
