@@ -212,6 +212,12 @@ impl Service for Skin {
     ) -> Result<Response<pb::ListUrlsResponse>, Status> {
         pass_on!(self, r, list_urls)
     }
+    async fn lost_store(
+        &self,
+        r: Request<pb::LostStoreRequest>,
+    ) -> Result<Response<pb::LostStoreResponse>, Status> {
+        pass_on!(self, r, lost_store)
+    }
     async fn list_hosts(
         &self,
         r: Request<pb::ListHostsRequest>,

@@ -93,6 +93,7 @@ pub(crate) fn shard_settings(
         paused: settings.paused,
         crawls: settings.crawls.iter().map(crawl).collect(),
         applied_index,
+        dead_stores: settings.dead_stores,
     }
 }
 

@@ -134,6 +134,13 @@ impl Frontier for LocalFrontier {
         self.counted("list_urls", self.read_urls(request).await)
     }
 
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        self.counted("lost_store", self.lose_store(request).await)
+    }
+
     async fn list_hosts(
         &self,
         request: pb::ListHostsRequest,
@@ -149,6 +156,6 @@ impl Frontier for LocalFrontier {
     }
 
     async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
-        self.counted("nodes", Ok(self.node.book.nodes()))
+        self.counted("nodes", Ok(self.read_nodes()))
     }
 }

@@ -1,9 +1,14 @@
-//! What operators read: hosts in slices, and what is set for a shard.
+//! What operators read and do: hosts in slices, what is set for a shard, nodes without the stores that are lost.
+
+use std::collections::BTreeSet;
 
 use client::CallError;
+use machine::command::lost_store::LostStore;
+use machine::{Body, CommandReply};
 use proto::frontier_v1 as pb;
 
 use super::LocalFrontier;
+use super::discover::wrong_reply;
 use crate::convert::{host_record, shard_settings};
 use crate::errors::unavailable;
 use crate::limits::{CURSOR_SIZE_BYTES, LISTED_HOSTS};
@@ -14,12 +19,7 @@ impl LocalFrontier {
         &self,
         request: pb::ListHostsRequest,
     ) -> Result<pb::ListHostsResponse, CallError> {
-        if request.cursor.len() > CURSOR_SIZE_BYTES {
-            return Err(CallError::Invalid {
-                index: 0,
-                reason: format!("cursor is longer than {CURSOR_SIZE_BYTES} bytes"),
-            });
-        }
+        check_cursor(&request.cursor)?;
         let site = request.partition;
         let found = self
             .node
@@ -53,4 +53,52 @@ impl LocalFrontier {
             .await?;
         Ok(shard_settings(settings, applied_index))
     }
+
+    pub(super) async fn lose_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        check_cursor(&request.cursor)?;
+        let shard = &*self.node.shard(request.shard)?;
+        let body = Body::LostStore(LostStore {
+            store: request.store,
+            sweep: request.sweep,
+            cursor: request.cursor.into(),
+        });
+        match shard.submit(body).await?.reply {
+            CommandReply::LostStore(reply) => Ok(pb::LostStoreResponse {
+                requeued: reply.requeued,
+                waiting: reply.waiting,
+                ended: reply.ended,
+                cursor: reply.cursor.into(),
+                refused_reason: reply.refused.to_owned(),
+            }),
+            _ => Err(wrong_reply()),
+        }
+    }
+
+    /// The nodes. One whose store is lost for good has none: whoever put pages there would have them queued again for ever.
+    pub(super) fn read_nodes(&self) -> pb::NodesResponse {
+        let shards = self.node.shards.all();
+        let dead: BTreeSet<u32> = (shards.iter())
+            .flat_map(|shard| shard.published().dead_stores)
+            .collect();
+        let mut nodes = self.node.book.nodes();
+        for node in &mut nodes.nodes {
+            if dead.contains(&node.store_id) {
+                node.store_id = 0;
+            }
+        }
+        nodes
+    }
+}
+
+fn check_cursor(cursor: &[u8]) -> Result<(), CallError> {
+    if cursor.len() <= CURSOR_SIZE_BYTES {
+        return Ok(());
+    }
+    Err(CallError::Invalid {
+        index: 0,
+        reason: format!("cursor is longer than {CURSOR_SIZE_BYTES} bytes"),
+    })
 }

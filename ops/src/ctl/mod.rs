@@ -51,6 +51,6 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Split(args) => split::run(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
-        Command::Data(command) => data::run(&asker, args, command).await,
+        Command::Data(command) => data::run(&mut asker, args, command).await,
     }
 }

@@ -31,6 +31,13 @@ pub trait Frontier: Send + Sync + 'static {
     ) -> Result<pb::SetPolicyResponse, CallError>;
     /// One slice of a removal.
     async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError>;
+    /// One slice of giving up a page store.
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        Err(not_served(format!("giving up store {}", request.store)))
+    }
     /// What is known of one URL.
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError>;
     /// What is known of one host.

@@ -289,6 +289,16 @@ impl Frontier for GrpcFrontier {
         .await
     }
 
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        self.call("lost_store", request, 0, |mut c, r| async move {
+            c.lost_store(r).await
+        })
+        .await
+    }
+
     async fn list_hosts(
         &self,
         request: pb::ListHostsRequest,

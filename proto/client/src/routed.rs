@@ -137,6 +137,13 @@ impl Frontier for RoutedFrontier {
         routed!(self, request, list_urls, Kind::LOCAL)
     }
 
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        routed!(self, request, lost_store)
+    }
+
     async fn list_hosts(
         &self,
         request: pb::ListHostsRequest,

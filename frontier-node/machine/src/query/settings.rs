@@ -20,6 +20,8 @@ pub struct ShardSettings {
     pub paused: bool,
     /// By id.
     pub crawls: Vec<CrawlRecord>,
+    /// Page stores that are gone for good, by id.
+    pub dead_stores: Vec<u32>,
 }
 
 impl Machine {
@@ -33,6 +35,7 @@ impl Machine {
         ShardSettings {
             paused: self.meta.paused,
             crawls: crawls.collect(),
+            dead_stores: self.dead_stores().to_vec(),
         }
     }
 }

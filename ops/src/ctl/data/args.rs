@@ -30,6 +30,10 @@ pub(in crate::ctl) enum Command {
     Resume(PauseArgs),
     /// Remove a URL, a host's URLs or a whole crawl.
     Remove(RemoveArgs),
+    /// Give up a page store: what had its only copy there is fetched again.
+    LostStore(LostStoreArgs),
+    /// Payloads that are stored under several URLs, and hosts that mirror each other.
+    Duplicates(DuplicatesArgs),
 }
 
 impl Command {
@@ -39,6 +43,9 @@ impl Command {
             Self::Remove(args) if !args.yes => {
                 let what = args.what.shown();
                 Err(unconfirmed(&format!("removing {what}")))
+            }
+            Self::LostStore(args) if !args.yes => {
+                Err(unconfirmed(&format!("giving up store {}", args.store)))
             }
             _ => Ok(()),
         }
@@ -156,6 +163,31 @@ pub(in crate::ctl) struct RemoveArgs {
     /// Do it: what is removed cannot be taken back.
     #[arg(long)]
     pub(super) yes: bool,
+}
+
+/// Arguments of `lost-store`.
+#[derive(Debug, clap::Args)]
+pub(in crate::ctl) struct LostStoreArgs {
+    /// The store's id, as URL records and scrub name it: the node's number, plus 65 536 for each disk that the node lost before.
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) store: u32,
+    /// Do it: the store's id is never used again, even if its disk comes back.
+    #[arg(long)]
+    pub(super) yes: bool,
+}
+
+/// Arguments of `duplicates`.
+#[derive(Debug, clap::Args)]
+pub(in crate::ctl) struct DuplicatesArgs {
+    /// The crawl.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) crawl: u32,
+    /// List so many payloads and so many pairs of hosts.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(super) top: u16,
+    /// Hosts mirror each other when they share so many payloads at least, and most of the smaller one's.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) least: u64,
 }
 
 /// What is paused.

@@ -1,6 +1,8 @@
 //! The answers for programs. Hashes and digests are hexadecimal strings.
 
+use super::duplicates;
 use super::hosts::{Found, Site};
+use super::mirrors::Mirror;
 use super::queues::{Queue, Queues};
 use super::waits;
 use proto::frontier_v1 as pb;
@@ -123,4 +125,31 @@ pub(super) fn queues(queues: &Queues) -> Value {
     };
     let longest: Vec<Value> = queues.longest.iter().map(queue).collect();
     json!({ "shards": shards, "longest": longest })
+}
+
+pub(super) fn duplicates(found: &duplicates::Found) -> Value {
+    let group = |(digest, group): &([u8; 32], super::groups::Group)| {
+        json!({
+            "digest": hex::encode(digest),
+            "size_bytes": group.size_bytes,
+            "count": group.count,
+            "urls": group.urls,
+        })
+    };
+    let mirror = |mirror: &Mirror| {
+        json!({
+            "hosts": [mirror.hosts.0, mirror.hosts.1],
+            "shared": mirror.shared,
+            "pages": [mirror.pages.0, mirror.pages.1],
+        })
+    };
+    json!({
+        "pages": found.pages,
+        "payloads": found.payloads,
+        "copies": found.copies,
+        "copied_bytes": found.copied_bytes,
+        "passed_over": found.passed_over,
+        "groups": found.groups.iter().map(group).collect::<Vec<_>>(),
+        "mirrors": found.mirrors.iter().map(mirror).collect::<Vec<_>>(),
+    })
 }

@@ -7,12 +7,19 @@
 //! | `hosts`, `queues` | reads; `waits` says why a host is not released |
 //! | `pace` | `block`, `unblock`, `delay`, `pause`, `resume` |
 //! | `remove`, `seed` | URLs out, URLs in |
+//! | `lost_store` | a page store given up |
+//! | `duplicates`, with `marks`, `groups` and `mirrors` | payloads under several URLs, hosts that share most of theirs |
 //! | `tables`, `json` | the answers for people and for programs |
 
 mod args;
 mod cluster;
+mod duplicates;
+mod groups;
 mod hosts;
 mod json;
+mod lost_store;
+mod marks;
+mod mirrors;
 mod pace;
 mod queues;
 mod remove;
@@ -27,7 +34,7 @@ use super::ask::{Asker, End};
 use cluster::Cluster;
 
 /// Runs one of the commands.
-pub(super) async fn run(asker: &Asker, args: &Args, command: &Command) -> Result<(), End> {
+pub(super) async fn run(asker: &mut Asker, args: &Args, command: &Command) -> Result<(), End> {
     command.check()?;
     let mut cluster = Cluster::connect(&args.frontier, args.suffix_list.as_deref()).await?;
     match command {
@@ -40,5 +47,7 @@ pub(super) async fn run(asker: &Asker, args: &Args, command: &Command) -> Result
         Command::Pause(args) => pace::pause(asker, &mut cluster, &args.what, true).await,
         Command::Resume(args) => pace::pause(asker, &mut cluster, &args.what, false).await,
         Command::Remove(args) => remove::run(asker, &mut cluster, args).await,
+        Command::LostStore(args) => lost_store::run(asker, &mut cluster, args).await,
+        Command::Duplicates(args) => duplicates::run(asker, &mut cluster, args).await,
     }
 }

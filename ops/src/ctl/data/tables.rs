@@ -1,6 +1,7 @@
 //! The answers for people.
 
 use super::super::tables::table;
+use super::duplicates;
 use super::hosts::{Found, Site};
 use super::queues::Queues;
 use super::waits::{self, time};
@@ -187,4 +188,45 @@ pub(super) fn queues(queues: &Queues) -> String {
         ]);
     }
     format!("{shards}\n\n{crawls}\n\n{longest}")
+}
+
+pub(super) fn duplicates(found: &duplicates::Found) -> String {
+    let mut parts = Vec::new();
+    if !found.groups.is_empty() {
+        let mut groups = table(&["payload", "bytes", "URLs", "such as"]);
+        for (payload, group) in &found.groups {
+            let shown: Vec<&str> = group.urls.iter().take(3).map(String::as_str).collect();
+            groups.add_row([
+                digest(payload),
+                group.size_bytes.to_string(),
+                group.count.to_string(),
+                shown.join("\n"),
+            ]);
+        }
+        parts.push(groups.to_string());
+    }
+    if !found.mirrors.is_empty() {
+        let mut mirrors = table(&["host", "pages", "mirrors", "pages", "shared"]);
+        for mirror in &found.mirrors {
+            mirrors.add_row([
+                mirror.hosts.0.clone(),
+                mirror.pages.0.to_string(),
+                mirror.hosts.1.clone(),
+                mirror.pages.1.to_string(),
+                mirror.shared.to_string(),
+            ]);
+        }
+        parts.push(mirrors.to_string());
+    }
+    let (pages, payloads, copies) = (found.pages, found.payloads, found.copies);
+    let mut sum =
+        format!("{pages} pages: {payloads} payloads under several URLs, {copies} URLs too many");
+    if found.passed_over > 0 {
+        sum += &format!(
+            "; {} pages or pairs of hosts were too many to follow",
+            found.passed_over
+        );
+    }
+    parts.push(sum);
+    parts.join("\n\n")
 }
