@@ -147,6 +147,10 @@ counters! {
     LostStoreRequeued = "lost_store_requeued",
     /// Reports whose page was queued again because they named stores that are gone.
     LostStoreReports = "lost_store_reports",
+    /// New links of aliased hosts, answered with their new name.
+    DiscoverMoved = "discover_moved",
+    /// URLs of aliased hosts that were removed here and went to the outbox under their new name.
+    AliasMoved = "alias_moved",
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 use crate::{
     Body, Command, Entry, Machine, Overlay, ShardId,
     command::{
+        alias::Alias,
         discover::{Discover, Errand, ErrandResult, Item, ItemKind},
         lease::{Lease, LeaseCall, LeaseReply, Work},
         lost_store::LostStore,
@@ -113,6 +114,17 @@ impl World {
                 sweep: b % 3 != 0,
                 cursor: Vec::new(),
             }),
+            14 if a % 7 == 0 => {
+                let host = format!("h{}.s{}.example", b % 4, b % 3);
+                let partition = partition(&format!("http://{host}/"));
+                let to = if b % 5 == 0 { "far.example" } else { "" };
+                Body::Alias(Alias {
+                    host,
+                    partition,
+                    to: to.into(),
+                    to_partition: hash::bytes(7, to.as_bytes()),
+                })
+            }
             14 => Body::Remove(self.removal(a, b)),
             _ => Body::Discover(Discover {
                 items: vec![Self::errand(a, b)],

@@ -8,7 +8,7 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `ctl`, `ctl_data`, `directories`, `early_callers`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
+//! | `ctl`, `ctl_data`, `directories`, `early_callers`, `killed_parent`, `lost_copies`, `lost_store`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
 
 mod ctl;
 mod ctl_data;
@@ -18,6 +18,7 @@ mod fetching;
 mod judge;
 mod killed_parent;
 mod lost_copies;
+mod lost_store;
 mod nodes;
 mod offering;
 mod process;

@@ -1,5 +1,6 @@
 //! The commands, one a file: its messages, its apply, its tests.
 
+pub mod alias;
 pub mod deliver;
 pub mod discover;
 pub mod lease;

@@ -76,6 +76,18 @@ pub(crate) struct HostRow {
     /// Nothing of it is leased.
     #[prost(bool, tag = "31")]
     pub paused: bool,
+    /// The host that it is folded into.
+    #[prost(message, optional, tag = "32")]
+    pub alias: Option<AliasRow>,
+}
+
+/// Another host.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct AliasRow {
+    #[prost(string, tag = "1")]
+    pub host: String,
+    #[prost(fixed64, tag = "2")]
+    pub partition: u64,
 }
 
 /// One (crawl, authority) of a host with queued URLs.

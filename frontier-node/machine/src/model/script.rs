@@ -404,6 +404,7 @@ impl Player {
                 vec![format!("refused: {}", refusal.name())]
             }
             CommandReply::LostStore(reply) => vec![format!("{reply:?}")],
+            CommandReply::Alias(reply) => vec![format!("{reply:?}")],
             CommandReply::Unknown => vec!["unknown".into()],
         }
     }

@@ -46,6 +46,8 @@ pub struct HostRecord {
     pub min_delay_ms: u64,
     /// Nothing of it is leased until it is resumed.
     pub paused: bool,
+    /// The host that it is folded into; empty = none.
+    pub alias: String,
     /// The lease that is out.
     pub lease: Option<LeaseRecord>,
     /// Its queues.
@@ -175,6 +177,9 @@ impl Machine {
             budget_spent: host.budgets().iter().map(|budget| budget.spent).sum(),
             min_delay_ms: host.min_delay_ms(),
             paused: host.is_paused(),
+            alias: host
+                .alias()
+                .map_or(String::new(), |other| other.host.to_string()),
             lease: self.lease_record(id),
             lanes: self.lane_records(host, now_ms),
             budgets: host.budgets().iter().map(budget_record).collect(),
@@ -217,6 +222,8 @@ impl Machine {
             } else {
                 "work"
             }
+        } else if host.alias().is_some() && host.errands == 0 {
+            "alias"
         } else if self.meta.paused {
             "paused_shard"
         } else if host.is_paused() {
