@@ -70,6 +70,8 @@ pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;
 pub const LISTING_ROWS: usize = 1_024;
 /// Voters that each group of a new cluster should have unless told otherwise.
 pub const DEFAULT_REPLICAS: u32 = 3;
+/// Hosts that one slice of a listing names at most.
+pub const LISTED_HOSTS: usize = 1_024;
 /// Largest number of a node: it shares a 32-bit store id with the count of disks that the node lost.
 pub const NODE_NUMBER: u64 = 65_535;
 /// Largest incarnation of a node: it shares a 32-bit store id with the node's number.

@@ -50,6 +50,7 @@ impl Step<'_> {
         self.expire_leases()?;
         self.wake_by_wall()?;
         self.end_behind_dead_robots()?;
+        self.move_aliased()?;
         self.drop_idle_hosts()?;
         self.expire_sessions();
         Ok(())
@@ -65,6 +66,8 @@ impl Step<'_> {
             Some(Body::Remove(slice)) => CommandReply::Remove(self.remove(slice)?),
             Some(Body::Deliver(batch)) => CommandReply::Deliver(self.deliver(batch)?),
             Some(Body::Split(split)) => CommandReply::Split(self.split(split)?),
+            Some(Body::LostStore(slice)) => CommandReply::LostStore(self.lost_store(slice)?),
+            Some(Body::Alias(alias)) => CommandReply::Alias(self.alias(alias)?),
             None => CommandReply::Unknown,
         })
     }

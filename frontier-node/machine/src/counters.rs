@@ -143,6 +143,14 @@ counters! {
     HostsInherited = "hosts_inherited",
     /// URLs removed here whose end stands in the books of the shard this one was split from.
     SplitTakenOver = "split_taken_over",
+    /// Pages queued again because their last copy was in a store that is gone.
+    LostStoreRequeued = "lost_store_requeued",
+    /// Reports whose page was queued again because they named stores that are gone.
+    LostStoreReports = "lost_store_reports",
+    /// New links of aliased hosts, answered with their new name.
+    DiscoverMoved = "discover_moved",
+    /// URLs of aliased hosts that were removed here and went to the outbox under their new name.
+    AliasMoved = "alias_moved",
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub const SESSIONS: usize = 65_536;
 /// Shortest time that an idle host's row is kept after its last contact, ms (an hour). A crawl with a longer delay than any
 /// that the shard has had, set after that, meets a host of which no contact is known.
 pub const HOST_KEPT_MS: u64 = 3_600_000;
+/// URLs that one entry moves from aliased hosts to the outbox.
+pub const MOVES_PER_ENTRY: usize = 64;
 /// Sessions, idle hosts (ended or put off) and URLs behind dead robots that one entry ends.
 pub const ENDINGS_PER_ENTRY: usize = 64;
 /// Hosts that a lease call looks at beyond twice its grants.
@@ -69,6 +71,8 @@ pub const VALIDATOR_SIZE_BYTES: usize = 1_024;
 pub const REASON_SIZE_BYTES: usize = 64;
 /// Stores that a URL's record names.
 pub const STORES: usize = 16;
+/// Page stores that are gone for good, as a shard remembers them.
+pub const DEAD_STORES: usize = 1_024;
 /// Splits that a shard remembers, to answer a repeat as before.
 pub const SPLITS_REMEMBERED: usize = 64;
 /// Any duration in a policy, ms (366 days).

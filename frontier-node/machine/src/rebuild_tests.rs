@@ -8,12 +8,14 @@
 use crate::{
     Body, Command, Entry, Machine, Overlay, ShardId,
     command::{
+        alias::Alias,
         discover::{Discover, Errand, ErrandResult, Item, ItemKind},
         lease::{Lease, LeaseCall, LeaseReply, Work},
+        lost_store::LostStore,
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::*,
-        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy, ShardPause},
         split::Split,
     },
     entry::CommandReply,
@@ -107,6 +109,22 @@ impl World {
             13 => Body::SetPolicy(SetPolicy {
                 policy: Some(self.policy(a, b)),
             }),
+            14 if a % 5 == 0 => Body::LostStore(LostStore {
+                store: 1 + (b % 2) as u32,
+                sweep: b % 3 != 0,
+                cursor: Vec::new(),
+            }),
+            14 if a % 7 == 0 => {
+                let host = format!("h{}.s{}.example", b % 4, b % 3);
+                let partition = partition(&format!("http://{host}/"));
+                let to = if b % 5 == 0 { "far.example" } else { "" };
+                Body::Alias(Alias {
+                    host,
+                    partition,
+                    to: to.into(),
+                    to_partition: hash::bytes(7, to.as_bytes()),
+                })
+            }
             14 => Body::Remove(self.removal(a, b)),
             _ => Body::Discover(Discover {
                 items: vec![Self::errand(a, b)],
@@ -218,6 +236,9 @@ impl World {
                 min_delay_ms: (a % 3) * 1_000,
                 block_for_ms: (a % 5) * 1_000,
             });
+        }
+        if a % 31 == 0 {
+            return Policy::ShardPause(ShardPause { paused: b % 3 == 0 });
         }
         Policy::Crawl(CrawlPolicy {
             crawl: 1 + (b % 2) as u32,

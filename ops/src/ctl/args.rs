@@ -1,6 +1,7 @@
 //! The command line of `ctl`.
 
 use crate::duration;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Arguments of `ctl`.
@@ -18,6 +19,9 @@ pub struct Args {
     /// Print one JSON object instead of tables; hashes and 64-bit ids are hexadecimal strings.
     #[arg(long, global = true)]
     pub(super) json: bool,
+    /// The cluster's list of public suffixes, if it is not the one that this program ships.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) suffix_list: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -53,6 +57,8 @@ pub(super) enum Command {
     CancelJob(CancelArgs),
     /// Ask a shard's leader to hand over to another node, once.
     TransferLeader(TransferArgs),
+    #[command(flatten)]
+    Data(super::data::Command),
 }
 
 /// Arguments of `jobs`.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
+//! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
 //! | `split`, `places`, `transfer` | changes; `cancel-job` is in `split` |
 //! | `job` | a job that a change began, watched |
@@ -11,6 +12,7 @@
 
 mod args;
 mod ask;
+mod data;
 mod job;
 mod json;
 mod places;
@@ -59,5 +61,6 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::PreferLeader(args) => places::prefer_leader(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+        Command::Data(command) => data::run(&mut asker, args, command).await,
     }
 }

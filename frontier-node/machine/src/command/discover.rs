@@ -123,6 +123,8 @@ pub enum DiscoverResult {
     Refused(Refusal),
     /// The item's partition is outside the shard's range.
     WrongShard,
+    /// The host is folded into another: the URL to offer instead, to its own owner.
+    Moved(String),
 }
 
 /// Why a URL or errand does not enter the frontier. Counted by reason; never entered in `seen`.

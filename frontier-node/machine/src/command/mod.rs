@@ -1,8 +1,10 @@
 //! The commands, one a file: its messages, its apply, its tests.
 
+pub mod alias;
 pub mod deliver;
 pub mod discover;
 pub mod lease;
+pub mod lost_store;
 pub mod release;
 pub mod remove;
 pub mod report;

@@ -62,6 +62,12 @@ pub(crate) struct MetaRow {
     /// The shard it was split from.
     #[prost(fixed64, optional, tag = "20")]
     pub split_from: Option<u64>,
+    /// Nothing is leased.
+    #[prost(bool, tag = "31")]
+    pub paused: bool,
+    /// Stores that are gone for good, by id.
+    #[prost(uint32, repeated, tag = "32")]
+    pub dead_stores: Vec<u32>,
 }
 
 /// A split that was done, so that a repeat is answered as before.

@@ -403,6 +403,8 @@ impl Player {
             CommandReply::Split(SplitReply::Refused(refusal)) => {
                 vec![format!("refused: {}", refusal.name())]
             }
+            CommandReply::LostStore(reply) => vec![format!("{reply:?}")],
+            CommandReply::Alias(reply) => vec![format!("{reply:?}")],
             CommandReply::Unknown => vec!["unknown".into()],
         }
     }

@@ -14,7 +14,8 @@ impl Machine {
 
     /// Earliest shard time at which an empty entry does something: a lease or session expires, a host is forgotten, URLs end.
     pub fn next_tick_ms(&self) -> Option<u64> {
-        let ending = self.index.next_ending().map(|_| self.meta.now_ms);
+        let ending = self.index.next_ending().or(self.index.next_aliased());
+        let ending = ending.map(|_| self.meta.now_ms);
         let lease = self.leases.first().map(|(deadline_ms, _)| deadline_ms);
         let session = self.sessions.first().map(|(expires_ms, _)| expires_ms);
         [ending, lease, session, self.index.next_idle_ms()]

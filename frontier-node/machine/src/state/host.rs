@@ -31,12 +31,23 @@ impl Lane {
     }
 }
 
+/// Another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Other {
+    pub host: Box<str>,
+    pub partition: u64,
+}
+
 /// What few hosts have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rest {
     pub blocked_until_ms: u64,
     /// Override, 0 = none.
     pub min_delay_ms: u64,
+    /// Nothing of it is leased.
+    pub paused: bool,
+    /// It is folded into this one.
+    pub alias: Option<Other>,
     pub budgets: Vec<BudgetRow>,
 }
 
@@ -130,6 +141,19 @@ impl Host {
         self.rest.as_ref().map_or(0, |rest| rest.min_delay_ms)
     }
 
+    pub fn is_paused(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.paused)
+    }
+
+    pub fn alias(&self) -> Option<&Other> {
+        self.rest.as_ref().and_then(|rest| rest.alias.as_ref())
+    }
+
+    /// Whether something of it waits to be moved to the host that it is folded into.
+    pub fn has_moves(&self) -> bool {
+        self.alias().is_some() && (!self.lanes.is_empty() || self.scheduled > 0)
+    }
+
     pub fn budgets(&self) -> &[BudgetRow] {
         self.rest.as_ref().map_or(&[], |rest| &rest.budgets)
     }
@@ -172,11 +196,14 @@ impl Host {
 
     /// Where it stands in the ordered sets: for each crawl the earliest time and, at that time, the best class.
     pub fn ready_keys(&self, mut each: impl FnMut(u32, usize, u64)) {
-        if self.in_flight {
+        if self.in_flight || self.is_paused() {
             return;
         }
         if self.errands > 0 {
             each(ERRANDS, 0, self.clock_ms().max(self.since_ms));
+        }
+        if self.alias().is_some() {
+            return;
         }
         let mut best: Option<(u32, u64, usize)> = None;
         for lane in &self.lanes {
@@ -246,9 +273,10 @@ impl Host {
     }
 
     /// Shard time from which an idle host without wall dates may be forgotten, if no crawl of that moment could ask for a longer
-    /// delay. An override stays.
+    /// delay. An override, a pause or an alias stays.
     pub fn idle_key(&self) -> Option<u64> {
-        if !self.is_idle() || self.min_delay_ms() != 0 || self.has_wall_dates() {
+        let is_kept = self.min_delay_ms() != 0 || self.is_paused() || self.alias().is_some();
+        if !self.is_idle() || is_kept || self.has_wall_dates() {
             return None;
         }
         let contact_kept_ms = if self.contacted {

@@ -1,12 +1,12 @@
 //! Hosts to rows and back.
 
 use super::{
-    host::{Host, Lane, Rest},
+    host::{Host, Lane, Other, Rest},
     robots::HostAuthority,
 };
 use crate::{
     error::MachineError,
-    keys::host::{self as row, HostRow, LaneRow},
+    keys::host::{self as row, AliasRow, HostRow, LaneRow},
 };
 use smallvec::SmallVec;
 
@@ -32,6 +32,11 @@ impl Host {
             done: self.done,
             blocked_until_ms: self.blocked_until_ms(),
             min_delay_ms: self.min_delay_ms(),
+            paused: self.is_paused(),
+            alias: self.alias().map(|other| AliasRow {
+                host: other.host.to_string(),
+                partition: other.partition,
+            }),
             budgets: self.budgets().to_vec(),
         }
     }
@@ -41,6 +46,11 @@ impl Host {
         let rest = Rest {
             blocked_until_ms: row.blocked_until_ms,
             min_delay_ms: row.min_delay_ms,
+            paused: row.paused,
+            alias: row.alias.map(|other| Other {
+                host: other.host.into(),
+                partition: other.partition,
+            }),
             budgets: row.budgets,
         };
         let mut authorities: SmallVec<[HostAuthority; 1]> = row

@@ -22,6 +22,8 @@ pub(crate) struct Index {
     idle: TimeSet,
     /// Hosts with URLs behind robots that were unreachable too long.
     endings: BTreeSet<u64>,
+    /// Aliased hosts with URLs to move.
+    aliased: BTreeSet<u64>,
     /// URLs in lanes that wait for robots.
     robots_waiting: u64,
 }
@@ -55,6 +57,9 @@ impl Index {
     fn note_robots(&mut self, id: u64, host: &mut Host) {
         if has_endings(host) {
             self.endings.insert(id);
+        }
+        if host.has_moves() {
+            self.aliased.insert(id);
         }
         host.robots_waiting = waiting(host);
         self.robots_waiting += u64::from(host.robots_waiting);
@@ -91,6 +96,9 @@ impl Index {
         }
         if has_endings(host) {
             self.endings.remove(&id);
+        }
+        if host.has_moves() {
+            self.aliased.remove(&id);
         }
         self.robots_waiting -= u64::from(host.robots_waiting);
     }
@@ -175,6 +183,11 @@ impl Index {
         self.endings.first().copied()
     }
 
+    /// An aliased host with URLs to move.
+    pub fn next_aliased(&self) -> Option<u64> {
+        self.aliased.first().copied()
+    }
+
     pub fn robots_waiting(&self) -> u64 {
         self.robots_waiting
     }
@@ -194,6 +207,7 @@ impl Index {
             .chain(wall)
             .chain(idle)
             .chain(self.endings.iter().map(|id| (u32::MAX, 4, 0, *id)))
+            .chain(self.aliased.iter().map(|id| (u32::MAX, 5, 0, *id)))
             .collect()
     }
 }

@@ -12,7 +12,7 @@ pub(crate) mod robots;
 pub(crate) mod sessions;
 pub(crate) mod wall;
 
-pub(crate) use host::{Host, Lane};
+pub(crate) use host::{Host, Lane, Other};
 pub(crate) use hosts::Hosts;
 pub(crate) use index::Index;
 pub(crate) use leases::{LeaseEntry, Leases};

@@ -3,6 +3,7 @@
 use super::{Discover, DiscoverResult, ItemKind, Link, Refusal};
 use crate::{
     authority::Authority,
+    command::alias::moved,
     counters::Counter,
     error::MachineError,
     keys::{self, queue::QueueRow},
@@ -32,6 +33,7 @@ impl Step<'_> {
                 DiscoverResult::Known => self.m.count(Counter::DiscoverKnown),
                 DiscoverResult::Refused(refusal) => self.m.count(refusal.counter()),
                 DiscoverResult::WrongShard => self.m.count(Counter::WrongShard),
+                DiscoverResult::Moved(_) => self.m.count(Counter::DiscoverMoved),
             }
             results.push(result);
         }
@@ -58,6 +60,14 @@ impl Step<'_> {
             return Ok(DiscoverResult::Known);
         }
         let found = self.m.hosts.find(link.partition, name);
+        if let Some(host) = found.and_then(|id| self.m.hosts.get(id))
+            && host.alias().is_some()
+        {
+            return Ok(match moved(host, &link.url) {
+                Some((url, _)) => DiscoverResult::Moved(url),
+                None => DiscoverResult::Refused(Refusal::Malformed),
+            });
+        }
         if let Some(refusal) = self.link_refusal(link, &policy, found, authority) {
             return Ok(DiscoverResult::Refused(refusal));
         }

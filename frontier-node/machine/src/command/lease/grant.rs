@@ -224,8 +224,10 @@ impl Machine {
     /// Among lanes that may go, the one with the best head.
     fn best_lane(&self, id: u64, now_ms: u64) -> Result<Option<Lane>, MachineError> {
         let host = self.hosts.host(id)?;
+        let is_aliased = host.alias().is_some();
         let may_go = |lane: &&Lane| {
-            self.is_live(lane.crawl)
+            !is_aliased
+                && self.is_live(lane.crawl)
                 && host
                     .lane_ready_ms(lane)
                     .is_some_and(|at_ms| at_ms <= now_ms)

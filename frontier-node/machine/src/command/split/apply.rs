@@ -141,6 +141,8 @@ impl Machine {
             done,
             epoch: row.epoch + 1,
             split_from: Some(self.shard.0),
+            paused: meta.paused,
+            dead_stores: meta.dead_stores.clone(),
             ..MetaRow::default()
         }
     }
