@@ -65,6 +65,7 @@ impl Step<'_> {
             Some(Body::Remove(slice)) => CommandReply::Remove(self.remove(slice)?),
             Some(Body::Deliver(batch)) => CommandReply::Deliver(self.deliver(batch)?),
             Some(Body::Split(split)) => CommandReply::Split(self.split(split)?),
+            Some(Body::Recover(recover)) => CommandReply::Recover(self.recover(recover)?),
             None => CommandReply::Unknown,
         })
     }

@@ -38,6 +38,7 @@ impl Machine {
         let mut machine = Self::empty(shard, keys::decode::<MetaRow>(keys::meta::SPACE, &meta)?);
         machine.read_crawls(rows)?;
         machine.read_hosts(rows)?;
+        machine.raise_contacts();
         machine.read_leases(rows)?;
         machine.read_sessions(rows)?;
         machine.read_outbox(rows)?;

@@ -1,6 +1,8 @@
 //! What the log carries: one entry with its stamps, the commands that share it, and the reply.
 
-use crate::command::{deliver, discover, lease, release, remove, report, set_policy, split};
+use crate::command::{
+    deliver, discover, lease, recover, release, remove, report, set_policy, split,
+};
 
 /// One log entry. All commands of an entry are applied in order at one stamp.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -20,7 +22,7 @@ pub struct Entry {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Command {
     /// Which command.
-    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     pub body: Option<Body>,
 }
 
@@ -51,6 +53,9 @@ pub enum Body {
     /// The upper part of the range becomes a shard of its own.
     #[prost(message, tag = "8")]
     Split(split::Split),
+    /// What was granted to others may be unknown here: hosts wait, counters jump.
+    #[prost(message, tag = "9")]
+    Recover(recover::Recover),
 }
 
 /// What applying an entry answers.
@@ -81,6 +86,8 @@ pub enum CommandReply {
     Deliver(u64),
     /// To [`Body::Split`].
     Split(split::SplitReply),
+    /// To [`Body::Recover`].
+    Recover(recover::RecoverReply),
     /// The command had no body this version knows.
     Unknown,
 }

@@ -62,6 +62,23 @@ pub(crate) struct MetaRow {
     /// The shard it was split from.
     #[prost(fixed64, optional, tag = "20")]
     pub split_from: Option<u64>,
+    /// The newest recovery; absent: none was ever needed. A split's child inherits it.
+    #[prost(message, optional, tag = "40")]
+    pub recovery: Option<RecoveryRow>,
+}
+
+/// A recovery: what others were granted may be unknown here.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(crate) struct RecoveryRow {
+    /// Drawn by whoever asked for it.
+    #[prost(fixed64, tag = "1")]
+    pub id: u64,
+    /// Shard time until which any host may have been contacted; the last contact of every host is at least this.
+    #[prost(uint64, tag = "2")]
+    pub until_ms: u64,
+    /// The counter before its jump: leases with this token or a lower one end.
+    #[prost(uint64, tag = "3")]
+    pub token: u64,
 }
 
 /// A split that was done, so that a repeat is answered as before.

@@ -24,6 +24,7 @@ mod judge;
 mod judge_discover;
 mod judge_due;
 mod judge_lease;
+mod judge_recover;
 mod judge_remove;
 mod judge_report;
 mod judge_split;

@@ -6,6 +6,7 @@ use crate::{
         deliver::Deliver,
         discover::{Discover, ErrandResult, Item, ItemKind, Link},
         lease::{LeaseCall, LeaseKey, LeaseKind},
+        recover::Recover,
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::{
@@ -84,6 +85,7 @@ pub enum Op {
         forget: bool,
     },
     Deliver(u8),
+    Recover(u64),
     Tick,
 }
 
@@ -209,6 +211,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (origin.clone(), prop_oneof![Just(0u64), Just(4_000)], prop_oneof![2 => Just(0u64), 1 => Just(9_000)]).prop_map(|(origin, delay_ms, block_ms)| Op::Host { origin, delay_ms, block_ms }),
         2 => (1..4u32, 0..8u8, origin, 0..6u8, any::<bool>()).prop_map(|(crawl, target, origin, page, forget)| Op::Remove { crawl, target, origin, page, forget }),
         1 => (0..3u8).prop_map(Op::Deliver),
+        1 => prop_oneof![1 => Just(0u64), 6 => 1..4u64].prop_map(Op::Recover),
         1 => Just(Op::Tick),
     ]
 }
@@ -342,6 +345,7 @@ impl Op {
                 forget: *forget,
                 cursor: Vec::new(),
             }),
+            Self::Recover(id) => Body::Recover(Recover { id: *id }),
             Self::Deliver(count) => Body::Deliver(Deliver {
                 keys: run
                     .outbox_keys()
