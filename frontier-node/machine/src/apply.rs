@@ -57,6 +57,8 @@ impl Step<'_> {
 
     fn command(&mut self, command: &Command) -> Result<CommandReply, MachineError> {
         Ok(match &command.body {
+            Some(Body::Restore(restore)) => CommandReply::Restore(self.restore(restore)?),
+            _ if self.m.is_being_restored() => CommandReply::BeingRestored,
             Some(Body::Discover(batch)) => CommandReply::Discover(self.discover(batch)?),
             Some(Body::Lease(call)) => CommandReply::Lease(self.lease(call)?),
             Some(Body::Report(batch)) => CommandReply::Report(self.report(batch)?),

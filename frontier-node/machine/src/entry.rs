@@ -1,7 +1,7 @@
 //! What the log carries: one entry with its stamps, the commands that share it, and the reply.
 
 use crate::command::{
-    deliver, discover, lease, recover, release, remove, report, set_policy, split,
+    deliver, discover, lease, recover, release, remove, report, restore, set_policy, split,
 };
 
 /// One log entry. All commands of an entry are applied in order at one stamp.
@@ -22,7 +22,7 @@ pub struct Entry {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Command {
     /// Which command.
-    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
     pub body: Option<Body>,
 }
 
@@ -56,6 +56,9 @@ pub enum Body {
     /// What was granted to others may be unknown here: hosts wait, counters jump.
     #[prost(message, tag = "9")]
     Recover(recover::Recover),
+    /// One step of filling an empty shard from a backup.
+    #[prost(message, tag = "10")]
+    Restore(restore::Restore),
 }
 
 /// What applying an entry answers.
@@ -88,6 +91,10 @@ pub enum CommandReply {
     Split(split::SplitReply),
     /// To [`Body::Recover`].
     Recover(recover::RecoverReply),
+    /// To [`Body::Restore`].
+    Restore(restore::RestoreReply),
+    /// To any other command while a restore fills the shard: nothing was done.
+    BeingRestored,
     /// The command had no body this version knows.
     Unknown,
 }

@@ -7,5 +7,6 @@ pub mod recover;
 pub mod release;
 pub mod remove;
 pub mod report;
+pub mod restore;
 pub mod set_policy;
 pub mod split;

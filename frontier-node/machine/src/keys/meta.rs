@@ -2,7 +2,7 @@
 //!
 //! Written at the end of every entry, and for a child by the `split` that seeds it; deleted with the shard.
 
-use crate::shard_id::ShardId;
+use crate::{command::restore::Stage, shard_id::ShardId};
 
 pub(crate) const TAG: u8 = b'M';
 pub(crate) const SPACE: &str = "meta";
@@ -65,6 +65,24 @@ pub(crate) struct MetaRow {
     /// The newest recovery; absent: none was ever needed. A split's child inherits it.
     #[prost(message, optional, tag = "40")]
     pub recovery: Option<RecoveryRow>,
+    /// The restore that made the shard, or makes it; absent: none.
+    #[prost(message, optional, tag = "41")]
+    pub restore: Option<RestoreRow>,
+}
+
+/// How far a restore is.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(crate) struct RestoreRow {
+    #[prost(fixed64, tag = "1")]
+    pub id: u64,
+    #[prost(enumeration = "Stage", tag = "2")]
+    pub stage: i32,
+    /// Newest batch of rows that was taken.
+    #[prost(uint64, tag = "3")]
+    pub sequence: u64,
+    /// Shard time at its begin: stamps of a source's rows are moved by what that was behind.
+    #[prost(uint64, tag = "4")]
+    pub now_ms: u64,
 }
 
 /// A recovery: what others were granted may be unknown here.

@@ -413,6 +413,8 @@ impl Player {
                 done.until_ms, done.leases_left
             )],
             CommandReply::Recover(RecoverReply::NoId) => vec!["refused: no id".into()],
+            // No script restores.
+            CommandReply::Restore(_) | CommandReply::BeingRestored => vec!["restore".into()],
             CommandReply::Unknown => vec!["unknown".into()],
         }
     }
