@@ -5,6 +5,7 @@
 //! another owner or another name.
 
 mod file;
+mod secret;
 
 use std::fs::File;
 use std::io::Read;
@@ -16,6 +17,8 @@ use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 use crate::cluster::node_number;
 use crate::limits::SHARDS;
 use file::{FILE_NAME, Stored};
+
+pub use secret::read_secret;
 
 /// Why a directory is not this node's, or its descriptor was not written.
 #[derive(Debug, thiserror::Error)]
@@ -243,7 +246,16 @@ impl Descriptor {
             shards: Some(shards),
         };
         self.check_identity(suffixes, &asked)?;
-        if key.is_some_and(|given| given != self.key) {
+        self.check_secret(key)
+    }
+
+    /// Checks that the cluster has a secret, where one is given.
+    ///
+    /// # Errors
+    ///
+    /// It has another.
+    pub fn check_secret(&self, given: Option<FingerprintKey>) -> Result<(), IdentityError> {
+        if given.is_some_and(|given| given != self.key) {
             // Neither secret is shown.
             return same("the fingerprint secret", &"one secret", &"another");
         }

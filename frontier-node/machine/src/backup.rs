@@ -1,8 +1,8 @@
 //! What a backup of a shard holds, for whoever writes one and whoever reads it: rows as they are stored, and the few things
 //! of them that must be known outside.
 //!
-//! A backup has two parts of each shard. When it **begins**, before any shard is cut: which leases are out, and what waits in the
-//! outbox ([`begin_ranges`]). The **cut**: all rows but sessions, in one view ([`cut_ranges`]). The first part closes the gap between
+//! A backup has two parts of each shard. When it **begins**, before any shard is cut: crawls, which leases are out, and what waits in
+//! the outbox ([`begin_ranges`]). The **cut**: all rows but sessions, in one view ([`cut_ranges`]). The first part closes the gap between
 //! cuts that are made one after another: a link that waited then may be delivered to a shard after that one's cut and be gone
 //! from the sender's, and a page that was reported since ([`Begun::is_late`]) may have sent links so.
 
@@ -87,9 +87,10 @@ pub fn cut_ranges(shard: ShardId, cut: &Cut) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Key ranges of what is kept of a shard when a backup begins.
-pub fn begin_ranges(cut: &Cut) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub fn begin_ranges(shard: ShardId, cut: &Cut) -> Vec<(Vec<u8>, Vec<u8>)> {
     let of = |tag| keys::partitions(tag, cut.first, cut.last);
-    vec![of(lease::TAG), of(outbox::TAG)]
+    let crawls = keys::partitions(crawl::TAG, shard.0, shard.0);
+    vec![crawls, of(lease::TAG), of(outbox::TAG)]
 }
 
 /// The partition hash that a row belongs to; `None`: it is a crawl's policy, which each shard has.

@@ -145,7 +145,7 @@ fn decide(
             let (suffixes, shards) = (&member.suffixes, member.shards.unwrap_or(1));
             let replica = replica_id(member.node, 0);
             return Ok(Some(Descriptor::found(
-                replica, founders, shards, suffixes, None,
+                replica, founders, shards, suffixes, member.key,
             )?));
         }
         said.once(format!(
@@ -176,13 +176,13 @@ fn decide(
             newest + 1
         }
     };
-    Descriptor::of_founding(
-        founding,
-        replica_id(member.node, incarnation),
-        &member.suffixes,
-    )
-    .map(Some)
-    .ok_or_else(|| BootstrapError::Refused("the cluster's founding makes no sense".to_owned()))
+    let replica = replica_id(member.node, incarnation);
+    let descriptor =
+        Descriptor::of_founding(founding, replica, &member.suffixes).ok_or_else(|| {
+            BootstrapError::Refused("the cluster's founding makes no sense".to_owned())
+        })?;
+    descriptor.check_secret(member.key)?;
+    Ok(Some(descriptor))
 }
 
 /// Writes a descriptor and this node's own entry, then takes them.

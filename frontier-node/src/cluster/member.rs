@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::RwLock;
 use proto::raft_v1 as pb;
 use raftlog::NodeId;
-use urlkey::{CANONICALIZER_VERSION, SuffixList};
+use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 
 use super::address_book::{AddressBook, BookError, NodeEntry};
 use super::replica_id::{incarnation, node_number, replica_id};
@@ -29,6 +29,8 @@ pub struct Member {
     pub founders: Vec<(u32, String)>,
     /// Shards of a new cluster, where a number was asked for.
     pub shards: Option<u64>,
+    /// The secret that a new cluster is to have, where one is given: it is to be restored from a backup.
+    pub key: Option<FingerprintKey>,
     /// Random: tells this process from another one that was started under the same number.
     pub process: u64,
     /// The list that says what a site is.

@@ -73,6 +73,7 @@ impl Places {
             has_store: true,
             founders: self.addresses.clone(),
             shards: Some(shards),
+            key: None,
             process: u64::from_be_bytes(crate::identity::draw().unwrap()),
             suffixes: SuffixList::shipped(),
             links: OnceLock::new(),

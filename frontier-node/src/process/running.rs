@@ -25,7 +25,7 @@ use crate::cluster::{
     take_over,
 };
 use crate::grpc::{ServeError, check_address};
-use crate::identity::{Asked, Descriptor, IdentityError, draw};
+use crate::identity::{Asked, Descriptor, IdentityError, draw, read_secret};
 use crate::limits::{DEFAULT_MIN_FREE_BYTES, HAND_OVER_MS, HANDSHAKE_STOP_MS};
 use crate::map::MapOptions;
 use crate::node::{FrontierNode, NodeError};
@@ -180,6 +180,7 @@ async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, 
         _ => local(grpc)?.to_string(),
     };
     let (has_store, shards) = (!settings.no_store, settings.shards);
+    let secret = settings.fingerprint_secret.clone();
     let named = !settings.peers.is_empty();
     let asked = Asked {
         node,
@@ -192,8 +193,10 @@ async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, 
             reason: error.to_string(),
         })?;
         let descriptor = Descriptor::read(&dir)?;
+        let key = secret.as_deref().map(read_secret).transpose()?;
         if let Some(descriptor) = &descriptor {
             descriptor.check_identity(&suffixes, &asked)?;
+            descriptor.check_secret(key)?;
         }
         let member = Member {
             book: Arc::new(AddressBook::open(&dir)?),
@@ -204,6 +207,7 @@ async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, 
             has_store,
             founders,
             shards,
+            key,
             process: u64::from_be_bytes(draw()?),
             suffixes,
             links: OnceLock::new(),
@@ -263,7 +267,8 @@ async fn open(
     let own = TestClocks::new(
         settings.test_wall_offset.unwrap_or(0),
         settings.test_clock_rate.unwrap_or(0),
-    );
+    )
+    .with_jump(settings.test_clock_jump.unwrap_or(0));
     let clocks = Arc::new(OwnClocks(own));
     let transport = NetTransport::new(
         NetOptions::new(descriptor.replica, descriptor.cluster_id),

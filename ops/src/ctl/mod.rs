@@ -5,11 +5,13 @@
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
+//! | `backup` | `backup`, `restore` |
 //! | `split`, `transfer` | changes; `cancel-job` is in `split` |
 //! | `tables`, `json` | the answers for people and for programs |
 
 mod args;
 mod ask;
+mod backup;
 mod json;
 mod reads;
 mod split;
@@ -49,5 +51,7 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Split(args) => split::run(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+        Command::Backup(args) => backup::backup(&mut asker, args).await,
+        Command::Restore(args) => backup::restore(&mut asker, args).await,
     }
 }

@@ -131,6 +131,15 @@ pub struct RestoreDone {
     pub queued: u64,
 }
 
+/// What a restore would find in a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestoreState {
+    /// The restore that was begun, with where it stands.
+    pub begun: Option<(u64, RestoreDone)>,
+    /// Why none can be begun.
+    pub refused: Option<&'static str>,
+}
+
 /// Where the restore of a shard stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]

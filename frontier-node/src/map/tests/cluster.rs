@@ -166,6 +166,7 @@ impl Cluster {
             has_store: false,
             founders: self.places(),
             shards: None,
+            key: None,
             process: u64::from(number),
             suffixes: SuffixList::shipped(),
             links: OnceLock::new(),

@@ -1,6 +1,8 @@
 //! Applying `restore`: each step in its stage, checked before anything changes.
 
-use super::{Begin, Restore, RestoreDone, RestoreReply, Rows, Stage, Step as Part, row::Taken};
+use super::{
+    Begin, Restore, RestoreDone, RestoreReply, RestoreState, Rows, Stage, Step as Part, row::Taken,
+};
 use crate::{
     backup::RowList, error::MachineError, keys, keys::meta::RestoreRow, limits, machine::Machine,
     step::Step,
@@ -116,6 +118,19 @@ impl Machine {
     /// How far the restore is that made the shard.
     pub(crate) fn restoring(&self) -> Option<Stage> {
         self.meta.restore.map(|row| row.stage())
+    }
+
+    /// What a restore would find here.
+    pub fn restore_state(&self) -> RestoreState {
+        let done = |row: RestoreRow| RestoreDone {
+            stage: row.stage(),
+            sequence: row.sequence,
+            queued: 0,
+        };
+        RestoreState {
+            begun: self.meta.restore.map(|row| (row.id, done(row))),
+            refused: self.why_not_empty(),
+        }
     }
 
     /// Why nothing can be restored into the shard.

@@ -9,7 +9,7 @@ use crate::{
 
 fn begun(shard: &Shard) -> (Begun, Vec<BackupRow>) {
     let cut = cut(&shard.rows, ShardId(1)).cut;
-    let rows = rows_in(&shard.rows, backup::begin_ranges(&cut));
+    let rows = rows_in(&shard.rows, backup::begin_ranges(ShardId(1), &cut));
     let mut begun = Begun {
         token: cut.token,
         ..Begun::default()
@@ -87,6 +87,12 @@ fn what_waited_in_the_outbox_when_the_backup_began_is_there() {
     shard.report(vec![report]);
     let (_, rows) = begun(&shard);
     let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
+    assert_eq!(
+        rows.iter()
+            .filter(|row| backup::is_outbox(&row.key))
+            .count(),
+        1
+    );
     assert_eq!(shard.deliver(keys), 1);
     let sources = vec![cut(&shard.rows, ShardId(1))];
     let mut target = empty(11, 0, u64::MAX);
