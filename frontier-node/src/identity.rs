@@ -6,6 +6,7 @@
 
 mod file;
 mod founding_voters;
+mod secret;
 
 use std::fs::File;
 use std::io::Read;
@@ -18,6 +19,8 @@ use crate::cluster::{incarnation, node_number};
 use crate::limits::SHARDS;
 use file::{FILE_NAME, Stored};
 pub(crate) use founding_voters::FoundingVoters;
+
+pub use secret::read_secret;
 
 /// Why a directory is not this node's, or its descriptor was not written.
 #[derive(Debug, thiserror::Error)]
@@ -269,7 +272,16 @@ impl Descriptor {
             ..Asked::default()
         };
         self.check_identity(suffixes, &asked)?;
-        if key.is_some_and(|given| given != self.key) {
+        self.check_secret(key)
+    }
+
+    /// Checks that the cluster has a secret, where one is given.
+    ///
+    /// # Errors
+    ///
+    /// It has another.
+    pub fn check_secret(&self, given: Option<FingerprintKey>) -> Result<(), IdentityError> {
+        if given.is_some_and(|given| given != self.key) {
             // Neither secret is shown.
             return same("the fingerprint secret", &"one secret", &"another");
         }

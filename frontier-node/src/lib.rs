@@ -29,6 +29,7 @@
 //! | `limits` | every limit |
 
 mod admin;
+mod backup;
 mod clock;
 pub mod cluster;
 mod convert;

@@ -160,5 +160,13 @@ pub const SETTLE_PAUSE_MS: u64 = 20;
 pub const ADMIN_PROOF_MS: u64 = 2_000;
 /// Calls of `admin.v1` that a node works on at once.
 pub const ADMIN_CALLS: usize = 64;
-/// Bytes of one request of `admin.v1`.
-pub const ADMIN_REQUEST_SIZE_BYTES: usize = 64 << 10;
+/// Bytes of one request of `admin.v1`: a batch of rows of a restore is the largest.
+pub const ADMIN_REQUEST_SIZE_BYTES: usize = 3 << 20;
+/// Bytes of rows after which a part of an export is sent; one row more may be in it.
+pub const EXPORT_PART_SIZE_BYTES: usize = 256 << 10;
+/// Parts of an export that wait to be sent.
+pub const EXPORT_PARTS: usize = 4;
+/// Exports at once: each holds a view of all rows, and old versions of rows as long as it takes.
+pub const EXPORTS: usize = 2;
+/// How long an export waits for its reader to take a part, ms.
+pub const EXPORT_STALL_MS: u64 = 30_000;

@@ -151,6 +151,8 @@ counters! {
     DiscoverMoved = "discover_moved",
     /// URLs of aliased hosts that were removed here and went to the outbox under their new name.
     AliasMoved = "alias_moved",
+    /// Recoveries: after a restore, or a lost quorum.
+    Recoveries = "recoveries",
 }
 
 #[cfg(test)]

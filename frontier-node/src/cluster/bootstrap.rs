@@ -144,7 +144,7 @@ fn decide(
             let founders = member.founders.iter().map(|(n, _)| *n).collect();
             let (suffixes, shards) = (&member.suffixes, member.shards.unwrap_or(1));
             let replica = replica_id(member.node, 0);
-            let founded = Descriptor::found(replica, founders, shards, suffixes, None)?;
+            let founded = Descriptor::found(replica, founders, shards, suffixes, member.key)?;
             return Ok(Some(
                 founded.wanting(member.replicas.unwrap_or(DEFAULT_REPLICAS)),
             ));
@@ -177,13 +177,13 @@ fn decide(
             newest + 1
         }
     };
-    Descriptor::of_founding(
-        founding,
-        replica_id(member.node, incarnation),
-        &member.suffixes,
-    )
-    .map(Some)
-    .ok_or_else(|| BootstrapError::Refused("the cluster's founding makes no sense".to_owned()))
+    let replica = replica_id(member.node, incarnation);
+    let descriptor =
+        Descriptor::of_founding(founding, replica, &member.suffixes).ok_or_else(|| {
+            BootstrapError::Refused("the cluster's founding makes no sense".to_owned())
+        })?;
+    descriptor.check_secret(member.key)?;
+    Ok(Some(descriptor))
 }
 
 /// Writes a descriptor and this node's own entry, then takes them.

@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 use proto::raft_v1 as pb;
 use raftlog::NodeId;
 use shard_map::NodeState;
-use urlkey::{CANONICALIZER_VERSION, SuffixList};
+use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 
 use super::address_book::{AddressBook, BookError, NodeEntry};
 use super::replica_id::{incarnation, node_number, replica_id};
@@ -34,6 +34,8 @@ pub struct Member {
     pub shards: Option<u64>,
     /// Voters that each group of a new cluster should have, where a number was asked for.
     pub replicas: Option<u32>,
+    /// The secret that a new cluster is to have, where one is given: it is to be restored from a backup.
+    pub key: Option<FingerprintKey>,
     /// Random: tells this process from another one that was started under the same number.
     pub process: u64,
     /// The list that says what a site is.

@@ -75,6 +75,7 @@ impl Places {
             shards: Some(shards),
             replicas: None,
             copy: Arc::default(),
+            key: None,
             process: u64::from_be_bytes(crate::identity::draw().unwrap()),
             suffixes: SuffixList::shipped(),
             links: OnceLock::new(),

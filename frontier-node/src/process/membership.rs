@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
-use urlkey::SuffixList;
+use urlkey::{FingerprintKey, SuffixList};
 
 use super::running::{ProcessError, blocking, local};
 use super::settings::Settings;
 use crate::cluster::{
     AddressBook, BootstrapError, Greeter, Member, Newcomer, join_cluster, node_number,
 };
-use crate::identity::{Asked, Descriptor, IdentityError, draw};
+use crate::identity::{Asked, Descriptor, IdentityError, draw, read_secret};
 use crate::limits::JOIN_REACH_MS;
 
 /// The directory as it is found.
@@ -32,6 +32,7 @@ pub(super) async fn member(
     let suffixes = suffixes(settings)?;
     let dir = settings.dir.clone().unwrap_or_default();
     let found = find(dir.clone(), Arc::clone(&suffixes), asked(settings)?).await?;
+    let key = secret(settings).await?;
     let mut descriptor = found.descriptor;
     let is_begun = |d: &Descriptor| d.disk != 0 && !d.admitted;
     let joins = match &descriptor {
@@ -60,6 +61,9 @@ pub(super) async fn member(
         blocking(move || Ok(written.write(&place)?)).await?;
         descriptor = Some(joined);
     }
+    if let Some(descriptor) = &descriptor {
+        descriptor.check_secret(key)?;
+    }
     let replica = descriptor.as_ref().map(|d| d.replica);
     let node = replica.map_or_else(|| settings.number(), node_number);
     let address = address(settings, node, grpc)?;
@@ -76,6 +80,7 @@ pub(super) async fn member(
         founders,
         shards: settings.shards,
         replicas: settings.replicas,
+        key,
         process,
         suffixes,
         book,
@@ -89,6 +94,14 @@ pub(super) async fn member(
         Ok(Some(Arc::new(member)))
     })
     .await
+}
+
+/// The secret that the settings name a file of.
+async fn secret(settings: &Settings) -> Result<Option<FingerprintKey>, ProcessError> {
+    let Some(path) = settings.fingerprint_secret.clone() else {
+        return Ok(None);
+    };
+    blocking(move || Ok(Some(read_secret(&path)?))).await
 }
 
 fn suffixes(settings: &Settings) -> Result<Arc<SuffixList>, ProcessError> {

@@ -211,7 +211,8 @@ async fn open(
     let own = TestClocks::new(
         settings.test_wall_offset.unwrap_or(0),
         settings.test_clock_rate.unwrap_or(0),
-    );
+    )
+    .with_jump(settings.test_clock_jump.unwrap_or(0));
     let clocks = Arc::new(OwnClocks(own));
     let transport = NetTransport::new(
         NetOptions::new(descriptor.replica, descriptor.cluster_id),

@@ -106,6 +106,9 @@ pub struct Settings {
     /// A suffix list instead of the shipped one. The same on all nodes and fetchers.
     #[arg(long, value_name = "FILE", env = "ESCAPEMENT_SUFFIX_LIST")]
     pub suffix_list: Option<PathBuf>,
+    /// A file with a backup's secret: a new cluster has it, and that backup can be restored into it. The same on all founders.
+    #[arg(long, value_name = "FILE", env = "ESCAPEMENT_FINGERPRINT_SECRET")]
+    pub fingerprint_secret: Option<PathBuf>,
     /// Block cache of the state database, bytes [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_BLOCK_CACHE_SIZE_BYTES")]
     pub block_cache_size_bytes: Option<usize>,
@@ -133,6 +136,10 @@ pub struct Settings {
     #[arg(long, allow_negative_numbers = true, hide = true)]
     #[serde(skip)]
     pub test_clock_rate: Option<i64>,
+    /// For drills: some seconds after the start the monotonic clock jumps ahead by so many ms, as if these had passed.
+    #[arg(long, hide = true)]
+    #[serde(skip)]
+    pub test_clock_jump: Option<u64>,
 }
 
 impl Settings {
@@ -177,6 +184,7 @@ impl Settings {
             no_store: self.no_store || file.no_store,
             allow_non_loopback: self.allow_non_loopback || file.allow_non_loopback,
             suffix_list: self.suffix_list.or(file.suffix_list),
+            fingerprint_secret: self.fingerprint_secret.or(file.fingerprint_secret),
             block_cache_size_bytes: self.block_cache_size_bytes.or(file.block_cache_size_bytes),
             min_free_bytes: self.min_free_bytes.or(file.min_free_bytes),
             replace_after_s: self.replace_after_s.or(file.replace_after_s),
@@ -186,6 +194,7 @@ impl Settings {
                 .or(file.split_above_entries_per_s),
             test_wall_offset: self.test_wall_offset,
             test_clock_rate: self.test_clock_rate,
+            test_clock_jump: self.test_clock_jump,
         }
     }
 

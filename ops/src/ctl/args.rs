@@ -1,5 +1,6 @@
 //! The command line of `ctl`.
 
+use super::backup::{BackupArgs, RestoreArgs};
 use crate::duration;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,6 +58,10 @@ pub(super) enum Command {
     CancelJob(CancelArgs),
     /// Ask a shard's leader to hand over to another node, once.
     TransferLeader(TransferArgs),
+    /// Copy every shard, the map and the identity, with its secret, into a directory, while the crawl goes on. Not the pages.
+    Backup(BackupArgs),
+    /// Fill a new, empty cluster of any shape with a backup. Run again after an interruption it goes on.
+    Restore(RestoreArgs),
     #[command(flatten)]
     Data(super::data::Command),
 }

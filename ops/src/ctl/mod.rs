@@ -6,12 +6,14 @@
 //! | `ask` | one call, waited for, and its end as an exit code |
 //! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
+//! | `backup` | `backup`, `restore` |
 //! | `split`, `places`, `transfer` | changes; `cancel-job` is in `split` |
 //! | `job` | a job that a change began, watched |
 //! | `tables`, `json` | the answers for people and for programs |
 
 mod args;
 mod ask;
+mod backup;
 mod data;
 mod job;
 mod json;
@@ -62,5 +64,7 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
         Command::Data(command) => data::run(&mut asker, args, command).await,
+        Command::Backup(args) => backup::backup(&mut asker, args).await,
+        Command::Restore(args) => backup::restore(&mut asker, args).await,
     }
 }

@@ -18,6 +18,8 @@ pub const LEASE_WAIT_MS: u64 = 60_000;
 pub const MESSAGE_SIZE_BYTES: usize = 16 << 20;
 /// How long a call over gRPC may take, its asked wait apart, ms.
 pub const CALL_TIMEOUT_MS: u64 = 15_000;
+/// How long the next part of an export may take, ms.
+pub const EXPORT_STALL_MS: u64 = 30_000;
 /// How long a connection may take to open, ms.
 pub const CONNECT_TIMEOUT_MS: u64 = 1_500;
 /// After how long without a frame a connection with open calls is asked whether it lives, ms.

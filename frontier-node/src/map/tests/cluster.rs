@@ -251,6 +251,7 @@ impl Cluster {
             founders: self.places(),
             shards: None,
             replicas: None,
+            key: None,
             copy,
             process: replica,
             suffixes: SuffixList::shipped(),

@@ -114,7 +114,7 @@ impl Step<'_> {
             Stored::Scheduled if !self.is_scheduled(partition, fingerprint, &url)? => Fate::Waiting,
             Stored::Done | Stored::Scheduled if !is_wanted => Fate::Ended,
             Stored::Done | Stored::Scheduled => {
-                self.fetch_again(partition, fingerprint, &mut url)?
+                self.queue_lost(partition, fingerprint, &mut url)?
             }
         };
         self.put_url(partition, fingerprint, &url);
@@ -136,7 +136,7 @@ impl Step<'_> {
     }
 
     /// Queues a URL that had ended or waited for its visit. Where its host has no room for its authority (any more) it ends.
-    fn fetch_again(
+    fn queue_lost(
         &mut self,
         partition: u64,
         fingerprint: u64,

@@ -143,6 +143,7 @@ impl Machine {
             split_from: Some(self.shard.0),
             paused: meta.paused,
             dead_stores: meta.dead_stores.clone(),
+            recovery: meta.recovery,
             ..MetaRow::default()
         }
     }
