@@ -92,11 +92,19 @@ impl Frontier for RoutedFrontier {
         &self,
         request: pb::SetPolicyRequest,
     ) -> Result<pb::SetPolicyResponse, CallError> {
-        routed!(self, request, set_policy)
+        let answer: Result<pb::SetPolicyResponse, _> = routed!(self, request, set_policy);
+        if let Ok(answer) = &answer {
+            self.0.heard_of(answer.map_version);
+        }
+        answer
     }
 
     async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError> {
-        routed!(self, request, remove)
+        let answer: Result<pb::RemoveResponse, _> = routed!(self, request, remove);
+        if let Ok(answer) = &answer {
+            self.0.heard_of(answer.map_version);
+        }
+        answer
     }
 
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {
