@@ -80,12 +80,9 @@ impl Embedded {
 
     /// Gives every shard the crawl's policy.
     pub async fn set_policy(&self, policy: pb::CrawlPolicy) -> Result<(), CommandError> {
-        for entry in self.router.shards() {
-            policy::set(&*self.frontier, entry.shard, policy)
-                .await
-                .map_err(PolicyError::into_command)?;
-        }
-        Ok(())
+        let set = async |shard| policy::set(&*self.frontier, shard, policy).await;
+        let everywhere = self.router.each_shard(set).await;
+        everywhere.map(drop).map_err(PolicyError::into_command)
     }
 
     /// Offers links to their owners; the refused ones are named on stderr.

@@ -1,7 +1,8 @@
 //! Giving shards a crawl's policy.
 
 use crate::output::CommandError;
-use client::{CallError, Frontier};
+use crate::patience::MayPass;
+use client::{CallError, Frontier, RouterError};
 use proto::frontier_v1 as pb;
 
 /// Why a shard has not the policy.
@@ -23,11 +24,18 @@ pub enum PolicyError {
         /// Why.
         reason: String,
     },
+    /// Which shards there are now is not to be learnt.
+    #[error("the shards cannot be listed: {0}")]
+    Map(#[from] RouterError),
 }
 
-impl crate::patience::MayPass for PolicyError {
+impl MayPass for PolicyError {
     fn may_pass(&self) -> bool {
-        matches!(self, Self::Call { error, .. } if error.is_retryable())
+        match self {
+            Self::Call { error, .. } => error.is_retryable(),
+            Self::Refused { .. } => false,
+            Self::Map(error) => error.may_pass(),
+        }
     }
 }
 

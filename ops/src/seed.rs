@@ -135,13 +135,12 @@ async fn set_policy(
         ..pb::CrawlPolicy::default()
     };
     let frontier = RoutedFrontier::new(Arc::clone(router));
-    for entry in router.shards() {
-        patience
-            .until(async || policy::set(&frontier, entry.shard, policy).await)
-            .await
-            .map_err(PolicyError::into_command)?;
-    }
-    Ok(())
+    let set = async |shard| {
+        let set = async || policy::set(&frontier, shard, policy).await;
+        patience.until(set).await
+    };
+    let everywhere = router.each_shard(set).await;
+    everywhere.map(drop).map_err(PolicyError::into_command)
 }
 
 fn link(router: &Router, url: &CanonicalUrl) -> pb::DiscoverItem {

@@ -3,6 +3,7 @@
 use super::Addresses;
 use super::limits::{CALL_TIMEOUT, OFFER_WITHIN, RETRY_PAUSE, RETRY_WITHIN};
 use crate::output::CommandError;
+use crate::patience::MayPass;
 use crate::policy::{self, PolicyError};
 use client::{
     Admin, CallError, Frontier, GrpcFrontier, Peer, RoutedFrontier, Router, RouterOptions,
@@ -84,20 +85,19 @@ impl Control {
     /// Gives every shard the policy; tried again while a shard has no leader.
     pub async fn set_policy(&self, policy: &pb::CrawlPolicy) -> Result<(), CommandError> {
         let frontier = RoutedFrontier::new(Arc::clone(&self.router));
-        for shard in self.shards() {
+        let set = async |shard| {
             let until = Instant::now() + RETRY_WITHIN;
             loop {
                 match policy::set(&frontier, shard, *policy).await {
-                    Err(PolicyError::Call { error, .. })
-                        if error.is_retryable() && Instant::now() < until =>
-                    {
+                    Err(error) if error.may_pass() && Instant::now() < until => {
                         tokio::time::sleep(RETRY_PAUSE).await;
                     }
-                    ended => break ended.map_err(PolicyError::into_command)?,
+                    ended => return ended,
                 }
             }
-        }
-        Ok(())
+        };
+        let everywhere = self.router.each_shard(set).await;
+        everywhere.map(drop).map_err(PolicyError::into_command)
     }
 
     /// Offers seeds of a crawl to their owners; all must be taken.

@@ -41,24 +41,54 @@ impl Router {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::testing::{FakeNode, connect, map_of};
+    use crate::testing::{FakeNode, Role, map};
+    use crate::{Frontier, RoutedFrontier, RouterOptions};
+    use proto::frontier_v1 as pb;
+    use std::sync::Arc;
+    use urlkey::SuffixList;
+
+    async fn router(node: &Arc<FakeNode>) -> Arc<Router> {
+        let options = RouterOptions::new(SuffixList::shipped());
+        let router = Router::connect(vec![node.peer("a:1")], options).await;
+        Arc::new(router.unwrap())
+    }
 
     // The shard splits after the map was read and before its turn.
     #[tokio::test]
     async fn a_child_that_came_meanwhile_is_visited_too() {
-        let node = FakeNode::new(map_of(1, &[(1, 0, u64::MAX)]));
-        let router = connect(&node).await;
+        let node = FakeNode::new(Role::Leads);
+        *node.map.lock() = map(1, &[(1, 0, u64::MAX)]);
+        let router = router(&node).await;
+        let frontier = RoutedFrontier::new(Arc::clone(&router));
         let mut order = Vec::new();
         let visit = async |shard| {
             order.push(shard);
-            node.set_map(map_of(3, &[(1, 0, 9), (2, 10, u64::MAX)]));
-            Ok::<u64, RouterError>(shard * 10)
+            *node.map.lock() = map(3, &[(1, 0, 9), (2, 10, u64::MAX)]);
+            let request = pb::SetPolicyRequest {
+                shard,
+                policy: None,
+            };
+            let set = frontier.set_policy(request).await;
+            set.map_err(RouterError::Unreachable)
         };
         let given = router.each_shard(visit).await.unwrap();
-        assert_eq!(given, BTreeMap::from([(1, 10), (2, 20)]));
+        assert_eq!(given.into_keys().collect::<Vec<_>>(), [1, 2]);
         assert_eq!(order, [1, 2]);
+        assert!(!router.is_behind());
+    }
+
+    #[tokio::test]
+    async fn a_version_that_was_heard_of_is_waited_for() {
+        let node = FakeNode::new(Role::Leads);
+        let router = router(&node).await;
+        router.heard_of(2);
+        assert!(router.is_behind());
+        *node.map.lock() = map(2, &[(1, 0, 9), (2, 10, 19), (3, 20, u64::MAX)]);
+        let given = router.each_shard(async |shard| Ok::<_, RouterError>(shard));
+        let given = given.await.unwrap();
+        assert_eq!(given.into_keys().collect::<Vec<_>>(), [1, 2, 3]);
     }
 }

@@ -10,6 +10,7 @@
 
 mod admin;
 mod call;
+mod each_shard;
 mod error;
 mod frontier;
 mod grpc;

@@ -1,7 +1,7 @@
 //! The router: finds the owner of every item and the leader of every shard.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::limits::{
@@ -113,6 +113,8 @@ pub struct Router {
     version: watch::Sender<u64>,
     /// Somebody reads the map because an answer showed a newer one.
     is_catching_up: AtomicBool,
+    /// Newest version that an answer told of.
+    pub(crate) heard: AtomicU64,
     /// When the map may be read again because replicas do not help.
     next_look_up: Mutex<Option<Instant>>,
 }
@@ -159,6 +161,7 @@ impl Router {
             refreshing: tokio::sync::Mutex::new(()),
             version: watch::Sender::new(0),
             is_catching_up: AtomicBool::new(false),
+            heard: AtomicU64::new(0),
             next_look_up: Mutex::default(),
         }
     }
@@ -208,6 +211,7 @@ impl Router {
 
     /// Reads the map in the background if an answer shows that it is behind.
     pub(crate) fn heard_of(self: &Arc<Self>, map_version: u64) {
+        self.heard.fetch_max(map_version, Ordering::AcqRel);
         if map_version <= self.map_version() || self.is_catching_up.swap(true, Ordering::AcqRel) {
             return;
         }
