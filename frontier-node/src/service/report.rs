@@ -100,7 +100,6 @@ impl LocalFrontier {
         match shard.submit(Body::SetPolicy(policy)).await?.reply {
             CommandReply::SetPolicy(reply) => Ok(pb::SetPolicyResponse {
                 refused_reason: reply.refused.to_owned(),
-                map_version: self.node.context.map.version(),
             }),
             _ => Err(wrong_reply()),
         }
@@ -118,7 +117,6 @@ impl LocalFrontier {
                 marked: reply.marked,
                 cursor: reply.cursor.into(),
                 refused_reason: reply.refused.to_owned(),
-                map_version: self.node.context.map.version(),
             }),
             _ => Err(wrong_reply()),
         }

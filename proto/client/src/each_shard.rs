@@ -1,13 +1,13 @@
 //! Something that is done to every shard of a cluster, while shards split.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
 use crate::{Router, RouterError};
 
 impl Router {
     /// Visits every shard. One that split before its turn has handed what it had until then to a child that the map in use does
-    /// not show; so the map is read again, by those who answered too, until it shows none that was not visited.
+    /// not show; so the maps of all processes are read again, those that answered among them, until they show none that was not
+    /// visited.
     ///
     /// What each visit gave, by shard.
     ///
@@ -23,20 +23,15 @@ impl Router {
             let shards = self.shards();
             let left = shards.iter().map(|entry| entry.shard);
             let left: Vec<u64> = left.filter(|shard| !visited.contains_key(shard)).collect();
-            for shard in &left {
-                let given = visit(*shard).await?;
-                visited.insert(*shard, given);
-            }
-            if left.is_empty() && !self.is_behind() {
+            if left.is_empty() {
                 return Ok(visited);
             }
-            self.catch_up().await?;
+            for shard in left {
+                let given = visit(shard).await?;
+                visited.insert(shard, given);
+            }
+            self.read_all().await?;
         }
-    }
-
-    /// Whether an answer told of a newer map than the one in use.
-    pub fn is_behind(&self) -> bool {
-        self.heard.load(Ordering::Acquire) > self.map_version()
     }
 }
 
@@ -77,18 +72,5 @@ mod tests {
         let given = router.each_shard(visit).await.unwrap();
         assert_eq!(given.into_keys().collect::<Vec<_>>(), [1, 2]);
         assert_eq!(order, [1, 2]);
-        assert!(!router.is_behind());
-    }
-
-    #[tokio::test]
-    async fn a_version_that_was_heard_of_is_waited_for() {
-        let node = FakeNode::new(Role::Leads);
-        let router = router(&node).await;
-        router.heard_of(2);
-        assert!(router.is_behind());
-        *node.map.lock() = map(2, &[(1, 0, 9), (2, 10, 19), (3, 20, u64::MAX)]);
-        let given = router.each_shard(async |shard| Ok::<_, RouterError>(shard));
-        let given = given.await.unwrap();
-        assert_eq!(given.into_keys().collect::<Vec<_>>(), [1, 2, 3]);
     }
 }

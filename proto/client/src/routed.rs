@@ -92,19 +92,11 @@ impl Frontier for RoutedFrontier {
         &self,
         request: pb::SetPolicyRequest,
     ) -> Result<pb::SetPolicyResponse, CallError> {
-        let answer: Result<pb::SetPolicyResponse, _> = routed!(self, request, set_policy);
-        if let Ok(answer) = &answer {
-            self.0.heard_of(answer.map_version);
-        }
-        answer
+        routed!(self, request, set_policy)
     }
 
     async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError> {
-        let answer: Result<pb::RemoveResponse, _> = routed!(self, request, remove);
-        if let Ok(answer) = &answer {
-            self.0.heard_of(answer.map_version);
-        }
-        answer
+        routed!(self, request, remove)
     }
 
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError> {

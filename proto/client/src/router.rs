@@ -1,7 +1,7 @@
 //! The router: finds the owner of every item and the leader of every shard.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::limits::{
@@ -113,8 +113,6 @@ pub struct Router {
     version: watch::Sender<u64>,
     /// Somebody reads the map because an answer showed a newer one.
     is_catching_up: AtomicBool,
-    /// Newest version that an answer told of.
-    pub(crate) heard: AtomicU64,
     /// When the map may be read again because replicas do not help.
     next_look_up: Mutex<Option<Instant>>,
 }
@@ -161,7 +159,6 @@ impl Router {
             refreshing: tokio::sync::Mutex::new(()),
             version: watch::Sender::new(0),
             is_catching_up: AtomicBool::new(false),
-            heard: AtomicU64::new(0),
             next_look_up: Mutex::default(),
         }
     }
@@ -211,7 +208,6 @@ impl Router {
 
     /// Reads the map in the background if an answer shows that it is behind.
     pub(crate) fn heard_of(self: &Arc<Self>, map_version: u64) {
-        self.heard.fetch_max(map_version, Ordering::AcqRel);
         if map_version <= self.map_version() || self.is_catching_up.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -242,6 +238,27 @@ impl Router {
                         return Ok(());
                     }
                     // Something may have been in it; perhaps the next one knows more.
+                    end = Ok(());
+                }
+                Err(error) if end.is_err() => end = Err(RouterError::Unreachable(error)),
+                Err(_) => {}
+            }
+        }
+        end
+    }
+
+    /// Reads the maps of all processes that answer: each knows of the splits of its own shards first.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answered, or the identity is not ours.
+    pub async fn read_all(&self) -> Result<(), RouterError> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        let mut end = Err(RouterError::NoPeers);
+        for peer in self.peers.by_health() {
+            match self.read_map(&peer).await {
+                Ok(response) => {
+                    self.take(response)?;
                     end = Ok(());
                 }
                 Err(error) if end.is_err() => end = Err(RouterError::Unreachable(error)),

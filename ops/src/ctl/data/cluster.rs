@@ -110,12 +110,12 @@ impl Cluster {
                 let given = visit(self, *shard).await?;
                 visited.insert(*shard, given);
             }
-            if left.is_empty() && !self.router.is_behind() {
+            if left.is_empty() {
                 return Ok(visited);
             }
             let router = &self.router;
             self.patience
-                .until(async || router.catch_up().await)
+                .until(async || router.read_all().await)
                 .await?;
         }
     }
