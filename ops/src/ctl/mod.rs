@@ -19,6 +19,7 @@ mod tables;
 mod transfer;
 
 pub use args::Args;
+pub use split::draw;
 
 use crate::output::{self, CommandError};
 use args::Command;

@@ -77,7 +77,7 @@ fn point(point: &Point) -> Wire {
 }
 
 /// A random number that is not 0: the same request sent again finds its job.
-fn draw() -> u64 {
+pub fn draw() -> u64 {
     RandomState::new().hash_one(std::process::id()).max(1)
 }
 
