@@ -53,6 +53,7 @@ impl Links for Owners {
             (!url(item).contains(&silent_about)).then(|| pb::DiscoverResult {
                 code: Code::New.into(),
                 reason: url(item),
+                ..pb::DiscoverResult::default()
             })
         };
         let results: Vec<_> = items.iter().map(answer).collect();

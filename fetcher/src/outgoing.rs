@@ -88,7 +88,7 @@ async fn offer(page: &Page<'_>, items: Vec<pb::DiscoverItem>) -> (String, Vec<pb
                 metrics.links_refused.increment();
                 refused = shortened(&result.reason);
             }
-            Code::WrongShard | Code::Unspecified => {}
+            Code::WrongShard | Code::Unspecified | Code::Moved => {}
         }
         if result.code() == Code::New {
             metrics.links_new.increment();

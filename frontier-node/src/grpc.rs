@@ -218,6 +218,12 @@ impl Service for Skin {
     ) -> Result<Response<pb::LostStoreResponse>, Status> {
         pass_on!(self, r, lost_store)
     }
+    async fn alias(
+        &self,
+        r: Request<pb::AliasRequest>,
+    ) -> Result<Response<pb::AliasResponse>, Status> {
+        pass_on!(self, r, alias)
+    }
     async fn list_hosts(
         &self,
         r: Request<pb::ListHostsRequest>,

@@ -223,13 +223,14 @@ impl Metrics {
 
     pub(crate) fn discovered(&self, results: &[pb::DiscoverResult]) {
         use pb::discover_result::Code;
-        let mut counts = [0; 4];
+        let mut counts = [0; 5];
         for result in results {
             let place = match result.code() {
                 Code::New => 0,
                 Code::Known => 1,
                 Code::Refused => 2,
                 Code::WrongShard | Code::Unspecified => 3,
+                Code::Moved => 4,
             };
             counts[place] += 1;
             if place == 2 {
@@ -238,7 +239,7 @@ impl Metrics {
                     .inc();
             }
         }
-        for (name, count) in ["new", "known", "refused", "wrong_shard"]
+        for (name, count) in ["new", "known", "refused", "wrong_shard", "moved"]
             .into_iter()
             .zip(counts)
         {
@@ -363,6 +364,7 @@ mod tests {
         metrics.discovered(&[pb::DiscoverResult {
             code: refused,
             reason: "depth".into(),
+            ..pb::DiscoverResult::default()
         }]);
         metrics.filter(10, 3, 1, true);
         let text = metrics.text();

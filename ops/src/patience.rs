@@ -4,6 +4,7 @@ use crate::limits::{CLUSTER_NOTE_AFTER, CLUSTER_PAUSE, CLUSTER_WITHIN};
 use crate::output;
 use client::CallError;
 use std::fmt::Display;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// An end that waiting may mend.
@@ -35,6 +36,7 @@ impl MayPass for page_service::StoreCallError {
 #[derive(Debug)]
 pub struct Patience {
     since: Instant,
+    within: Duration,
     said: bool,
     note: fn(&str),
 }
@@ -45,9 +47,18 @@ impl Patience {
         Self::saying(|text| output::note(text))
     }
 
+    /// Of its own length, and without a word.
+    pub fn quiet(within: Duration) -> Self {
+        Self {
+            within,
+            ..Self::saying(|_| {})
+        }
+    }
+
     fn saying(note: fn(&str)) -> Self {
         Self {
             since: Instant::now(),
+            within: CLUSTER_WITHIN,
             said: false,
             note,
         }
@@ -60,7 +71,7 @@ impl Patience {
     ) -> Result<T, E> {
         loop {
             match attempt().await {
-                Err(error) if error.may_pass() && self.since.elapsed() < CLUSTER_WITHIN => {
+                Err(error) if error.may_pass() && self.since.elapsed() < self.within => {
                     self.say(&error);
                 }
                 end => return end,
@@ -75,7 +86,7 @@ impl Patience {
             return;
         }
         self.said = true;
-        let longest_s = CLUSTER_WITHIN.as_secs();
+        let longest_s = self.within.as_secs();
         (self.note)(&format!(
             "escapement: waiting up to {longest_s} s for the cluster: {error}"
         ));
@@ -123,6 +134,13 @@ mod tests {
         assert_eq!(end.await, Err(joining()));
         let most = CLUSTER_WITHIN.as_millis() / CLUSTER_PAUSE.as_millis() + 1;
         assert!(tries > 10 && tries <= most, "{tries}");
+        let mut tries = 0;
+        let mut short = Patience::quiet(CLUSTER_PAUSE * 3);
+        let end = short.until(async || {
+            tries += 1;
+            Err::<(), _>(joining())
+        });
+        assert_eq!((end.await, tries), (Err(joining()), 4));
         let mut tries = 0;
         let wrong = || client::RouterError::SuffixList { theirs: 1, ours: 2 };
         let end = Patience::saying(|_| {})

@@ -221,10 +221,12 @@ impl Links for FakeFrontier {
             Some(reason) => pb::DiscoverResult {
                 code: Offer::Refused.into(),
                 reason: reason.clone(),
+                ..pb::DiscoverResult::default()
             },
             None => pb::DiscoverResult {
                 code: Offer::New.into(),
                 reason: String::new(),
+                ..pb::DiscoverResult::default()
             },
         };
         let results = vec![Some(result); items.len()];

@@ -223,6 +223,7 @@ impl Frontier for Shards {
         let new = pb::DiscoverResult {
             code: pb::discover_result::Code::New.into(),
             reason: String::new(),
+            ..pb::DiscoverResult::default()
         };
         Ok(pb::DiscoverResponse {
             results: vec![new; request.items.len()],

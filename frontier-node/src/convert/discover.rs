@@ -132,6 +132,7 @@ pub(super) fn errand_to_wire(errand: m::Errand) -> pb::Errand {
 pub(crate) fn discover_result(result: &m::DiscoverResult) -> pb::DiscoverResult {
     use pb::discover_result::Code;
     let (code, reason) = match result {
+        m::DiscoverResult::Moved(_) => (Code::Moved, ""),
         m::DiscoverResult::New => (Code::New, ""),
         m::DiscoverResult::Known => (Code::Known, ""),
         m::DiscoverResult::Refused(refusal) => (Code::Refused, refusal.name()),
@@ -140,5 +141,9 @@ pub(crate) fn discover_result(result: &m::DiscoverResult) -> pb::DiscoverResult 
     pb::DiscoverResult {
         code: code.into(),
         reason: reason.to_owned(),
+        moved_to: match result {
+            m::DiscoverResult::Moved(url) => url.clone(),
+            _ => String::new(),
+        },
     }
 }

@@ -89,6 +89,7 @@ pub(crate) fn host_record(record: HostRecord) -> pb::HostRecord {
         failures: record.failures,
         min_delay_ms: record.min_delay_ms,
         paused: record.paused,
+        alias: record.alias,
         lease: record.lease.map(lease_record),
         lanes: record.lanes.into_iter().map(lane_record).collect(),
         budgets: record.budgets.iter().map(budget_record).collect(),

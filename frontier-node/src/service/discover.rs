@@ -181,5 +181,6 @@ fn result(code: Code, reason: &str) -> pb::DiscoverResult {
     pb::DiscoverResult {
         code: code.into(),
         reason: reason.to_owned(),
+        ..pb::DiscoverResult::default()
     }
 }

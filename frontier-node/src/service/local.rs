@@ -147,6 +147,10 @@ impl Frontier for LocalFrontier {
         self.counted("lost_store", self.lose_store(request).await)
     }
 
+    async fn alias(&self, request: pb::AliasRequest) -> Result<pb::AliasResponse, CallError> {
+        self.counted("alias", self.fold_host(request).await)
+    }
+
     async fn list_hosts(
         &self,
         request: pb::ListHostsRequest,

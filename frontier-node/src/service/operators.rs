@@ -1,14 +1,16 @@
-//! What operators read and do: hosts in slices, what is set for a shard, nodes without the stores that are lost.
+//! What operators read and do: hosts in slices, what is set for a shard, aliases, lost stores, and nodes without these.
 
 use std::collections::BTreeSet;
 
 use client::CallError;
+use machine::command::alias::Alias;
 use machine::command::lost_store::LostStore;
 use machine::{Body, CommandReply};
 use proto::frontier_v1 as pb;
 
 use super::LocalFrontier;
 use super::discover::wrong_reply;
+use super::report::invalid;
 use crate::convert::{host_record, shard_settings};
 use crate::errors::unavailable;
 use crate::limits::{CURSOR_SIZE_BYTES, LISTED_HOSTS};
@@ -71,6 +73,33 @@ impl LocalFrontier {
                 waiting: reply.waiting,
                 ended: reply.ended,
                 cursor: reply.cursor.into(),
+                refused_reason: reply.refused.to_owned(),
+            }),
+            _ => Err(wrong_reply()),
+        }
+    }
+
+    pub(super) async fn fold_host(
+        &self,
+        request: pb::AliasRequest,
+    ) -> Result<pb::AliasResponse, CallError> {
+        let verifier = &self.node.verifier;
+        let checked = verifier.host(&request.host, request.partition);
+        checked.map_err(invalid)?;
+        if !request.to.is_empty() {
+            let checked = verifier.host(&request.to, request.to_partition);
+            checked.map_err(invalid)?;
+        }
+        let shard = &*self.node.shard(request.shard)?;
+        let body = Body::Alias(Alias {
+            host: request.host,
+            partition: request.partition,
+            to: request.to,
+            to_partition: request.to_partition,
+        });
+        match shard.submit(body).await?.reply {
+            CommandReply::Alias(reply) => Ok(pb::AliasResponse {
+                waiting: reply.waiting,
                 refused_reason: reply.refused.to_owned(),
             }),
             _ => Err(wrong_reply()),

@@ -48,7 +48,7 @@ async fn ended(asker: &mut Asker, job: u64) -> Result<Option<pb::Job>, End> {
 }
 
 /// A random number that is not 0: the same request sent again finds its job.
-pub(super) fn draw() -> u64 {
+pub fn draw() -> u64 {
     RandomState::new().hash_one(std::process::id()).max(1)
 }
 

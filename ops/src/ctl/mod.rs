@@ -24,6 +24,7 @@ mod tables;
 mod transfer;
 
 pub use args::Args;
+pub use job::draw;
 
 use crate::output::{self, CommandError};
 use args::Command;

@@ -1,14 +1,15 @@
 //! Moves, drains and joins through `admin.v1`: begun, watched, and seen in the map.
 
-use super::limits::{ASK_PAUSE, JOB_LOOK_EVERY, JOB_WITHIN, QUIET_JOBS_WITHIN};
+use super::limits::{JOB_LOOK_EVERY, JOB_WITHIN, QUIET_JOBS_WITHIN};
 use super::rig::Rig;
 use super::splitting::Splitter;
+use crate::ctl::draw;
 use crate::output::CommandError;
+use crate::patience::Patience;
 use client::{Admin, AdminError};
 use pb::change_response::End;
 use proto::admin_v1 as pb;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, RandomState};
 use std::time::Instant;
 
 /// Asks a cluster for changes of where its replicas are.
@@ -79,21 +80,12 @@ impl Mover {
         &self,
         call: impl AsyncFn(&Admin) -> Result<pb::ChangeResponse, AdminError>,
     ) -> Result<u64, String> {
-        let until = Instant::now() + JOB_WITHIN;
-        loop {
-            match call(&self.admin).await {
-                Ok(answer) => {
-                    return match answer.end {
-                        Some(End::Accepted(accepted)) => Ok(accepted.job),
-                        Some(End::Refused(reason)) => Err(format!("refused: {reason}")),
-                        None => Err("the answer makes no sense".to_owned()),
-                    };
-                }
-                Err(AdminError::Unavailable(_)) if Instant::now() < until => {
-                    tokio::time::sleep(ASK_PAUSE).await;
-                }
-                Err(error) => return Err(error.to_string()),
-            }
+        let mut patience = Patience::quiet(JOB_WITHIN);
+        let answer = patience.until(async || call(&self.admin).await);
+        match answer.await.map_err(|error| error.to_string())?.end {
+            Some(End::Accepted(accepted)) => Ok(accepted.job),
+            Some(End::Refused(reason)) => Err(format!("refused: {reason}")),
+            None => Err("the answer makes no sense".to_owned()),
         }
     }
 
@@ -112,23 +104,15 @@ impl Mover {
 
     /// Where the replicas that vote are, group 0's too.
     pub async fn places(&self) -> Result<Places, CommandError> {
-        let until = Instant::now() + JOB_WITHIN;
-        loop {
-            match self.admin.shards().await {
-                Ok(answer) => {
-                    let of = |shard: &pb::Shard| {
-                        let voters = shard.replicas.iter().filter(|replica| replica.voter);
-                        voters.map(|replica| replica.node).collect()
-                    };
-                    let shards = answer.shards.iter();
-                    return Ok(shards.map(|shard| (shard.shard, of(shard))).collect());
-                }
-                Err(error) if Instant::now() > until => {
-                    return Err(CommandError::of("nobody tells the map", error));
-                }
-                Err(_) => tokio::time::sleep(ASK_PAUSE).await,
-            }
-        }
+        let mut patience = Patience::quiet(JOB_WITHIN);
+        let answer = patience.until(async || self.admin.shards().await).await;
+        let answer = answer.map_err(|error| CommandError::of("nobody tells the map", error))?;
+        let of = |shard: &pb::Shard| {
+            let voters = shard.replicas.iter().filter(|replica| replica.voter);
+            voters.map(|replica| replica.node).collect()
+        };
+        let shards = answer.shards.iter();
+        Ok(shards.map(|shard| (shard.shard, of(shard))).collect())
     }
 
     /// Waits until no job has run for a few looks; false if that does not come.
@@ -146,7 +130,7 @@ impl Mover {
             if looks == LOOKS {
                 return true;
             }
-            tokio::time::sleep(ASK_PAUSE).await;
+            tokio::time::sleep(JOB_LOOK_EVERY).await;
         }
         false
     }
@@ -185,11 +169,6 @@ pub fn check_voters(places: &Places, voters: usize) -> Result<(), String> {
         None => Ok(()),
         Some((group, on)) => Err(format!("group {group} votes on nodes {on:?}")),
     }
-}
-
-/// A random number that is not 0: the same request sent again finds its job.
-fn draw() -> u64 {
-    RandomState::new().hash_one(std::process::id()).max(1)
 }
 
 #[cfg(test)]

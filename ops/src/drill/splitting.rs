@@ -1,12 +1,13 @@
 //! Splits through `admin.v1`: begun, and watched to their end.
 
-use super::limits::{ASK_PAUSE, JOB_LOOK_EVERY, JOB_WITHIN};
+use super::limits::{JOB_LOOK_EVERY, JOB_WITHIN};
 use super::rig::Rig;
+use crate::ctl::draw;
 use crate::output::CommandError;
+use crate::patience::Patience;
 use client::{Admin, AdminError};
 use pb::change_response::End;
 use proto::admin_v1 as pb;
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 /// Asks a cluster for splits.
@@ -42,13 +43,13 @@ impl Splitter {
     /// begin, else.
     pub async fn begin(&self, shard: u64) -> Result<Begun, String> {
         let request = pb::SplitRequest {
-            request: RandomState::new().hash_one(shard).max(1),
+            request: draw(),
             shard,
             epoch: 0,
             point: Some(pb::split_request::Point::Middle(true)),
         };
         let until = Instant::now() + JOB_WITHIN;
-        let job = self.job_of(request, until).await?;
+        let job = self.job_of(request).await?;
         while Instant::now() < until {
             // A copy that is behind does not know it yet.
             if let Some(found) = self.job(job).await {
@@ -60,21 +61,13 @@ impl Splitter {
         Err(format!("nobody knows job {job}"))
     }
 
-    async fn job_of(&self, request: pb::SplitRequest, until: Instant) -> Result<u64, String> {
-        loop {
-            match self.admin.split(request.clone()).await {
-                Ok(answer) => {
-                    return match answer.end {
-                        Some(End::Accepted(accepted)) => Ok(accepted.job),
-                        Some(End::Refused(reason)) => Err(format!("refused: {reason}")),
-                        None => Err("the answer makes no sense".to_owned()),
-                    };
-                }
-                Err(AdminError::Unavailable(_)) if Instant::now() < until => {
-                    tokio::time::sleep(ASK_PAUSE).await;
-                }
-                Err(error) => return Err(error.to_string()),
-            }
+    async fn job_of(&self, request: pb::SplitRequest) -> Result<u64, String> {
+        let mut patience = Patience::quiet(JOB_WITHIN);
+        let answer = patience.until(async || self.admin.split(request.clone()).await);
+        match answer.await.map_err(|error| error.to_string())?.end {
+            Some(End::Accepted(accepted)) => Ok(accepted.job),
+            Some(End::Refused(reason)) => Err(format!("refused: {reason}")),
+            None => Err("the answer makes no sense".to_owned()),
         }
     }
 
@@ -99,36 +92,23 @@ impl Splitter {
 
     /// The node that leads group 0.
     pub async fn leader_of_group_0(&self) -> Result<u32, CommandError> {
-        let until = Instant::now() + JOB_WITHIN;
-        loop {
-            let answer = self.admin.status().await;
-            let leader = answer.ok().and_then(|status| Some(status.copy?.leader));
-            match leader.filter(|leader| *leader != 0) {
-                Some(leader) => return Ok(leader),
-                None if Instant::now() > until => {
-                    let words = "nobody says who leads group 0".to_owned();
-                    return Err(CommandError::Message(words));
-                }
-                None => tokio::time::sleep(ASK_PAUSE).await,
-            }
-        }
+        let nobody = || AdminError::Unavailable("nobody says who leads group 0".to_owned());
+        let attempt = async || {
+            let status = self.admin.status().await?;
+            let leader = status.copy.map(|copy| copy.leader);
+            leader.filter(|leader| *leader != 0).ok_or_else(nobody)
+        };
+        let leader = Patience::quiet(JOB_WITHIN).until(attempt).await;
+        leader.map_err(|error| CommandError::Message(error.to_string()))
     }
 
     /// Number, first and last hash of every shard, as group 0 has them.
     pub async fn ranges(&self) -> Result<Vec<(u64, u64, u64)>, CommandError> {
-        let until = Instant::now() + JOB_WITHIN;
-        loop {
-            match self.admin.shards().await {
-                Ok(answer) => {
-                    let shards = answer.shards.iter().filter(|shard| shard.shard != 0);
-                    return Ok(shards.map(|s| (s.shard, s.first, s.last)).collect());
-                }
-                Err(error) if Instant::now() > until => {
-                    return Err(CommandError::of("nobody tells the map", error));
-                }
-                Err(_) => tokio::time::sleep(ASK_PAUSE).await,
-            }
-        }
+        let mut patience = Patience::quiet(JOB_WITHIN);
+        let answer = patience.until(async || self.admin.shards().await).await;
+        let answer = answer.map_err(|error| CommandError::of("nobody tells the map", error))?;
+        let shards = answer.shards.iter().filter(|shard| shard.shard != 0);
+        Ok(shards.map(|s| (s.shard, s.first, s.last)).collect())
     }
 }
 

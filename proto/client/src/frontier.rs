@@ -38,6 +38,10 @@ pub trait Frontier: Send + Sync + 'static {
     ) -> Result<pb::LostStoreResponse, CallError> {
         Err(not_served(format!("giving up store {}", request.store)))
     }
+    /// Folds a host into another.
+    async fn alias(&self, request: pb::AliasRequest) -> Result<pb::AliasResponse, CallError> {
+        Err(not_served(format!("an alias of {}", request.host)))
+    }
     /// What is known of one URL.
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError>;
     /// What is known of one host.

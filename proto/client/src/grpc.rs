@@ -299,6 +299,16 @@ impl Frontier for GrpcFrontier {
         .await
     }
 
+    async fn alias(&self, request: pb::AliasRequest) -> Result<pb::AliasResponse, CallError> {
+        self.call(
+            "alias",
+            request,
+            0,
+            |mut c, r| async move { c.alias(r).await },
+        )
+        .await
+    }
+
     async fn list_hosts(
         &self,
         request: pb::ListHostsRequest,

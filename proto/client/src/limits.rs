@@ -64,5 +64,7 @@ pub const OFFER_DEADLINE_MS: u64 = 30_000;
 pub const OFFER_CONCURRENCY: usize = 16;
 /// First and longest pause between two tries, ms. Each is shortened by up to half at random.
 pub const RETRY_PAUSE_MS: (u64, u64) = (50, 2_000);
+/// How often one link is offered under another name, its host being folded into another.
+pub const ALIAS_HOPS: u32 = 4;
 /// How often one call goes to a new owner of what it asks for.
 pub const OWNER_HOPS: u32 = 3;

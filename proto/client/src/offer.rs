@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::call::Kind;
-use crate::limits::{DISCOVER_ITEMS, DISCOVER_SIZE_BYTES};
+use crate::limits::{ALIAS_HOPS, DISCOVER_ITEMS, DISCOVER_SIZE_BYTES};
 use crate::retry::Retry;
 use crate::shard_state::ShardState;
 use crate::{CallError, Router};
@@ -14,6 +14,8 @@ use pb::discover_result::Code;
 use prost::Message;
 use proto::frontier_v1 as pb;
 use tokio::time::Instant;
+use urlkey::CanonicalUrl;
+use urlkey::limits::HARD_MAX_URL_BYTES;
 
 /// What became of the items of one [`Router::offer`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +27,8 @@ pub struct Offered {
 }
 
 impl Router {
-    /// Delivers items to their owners: known, new and refused are final answers. Retries what has none, with pauses,
+    /// Delivers items to their owners: known, new and refused are final answers. A link of a host that is folded into another is
+    /// offered again under its new name. Retries what has none, with pauses,
     /// until the deadline of the options. Shards do not wait for each other: what a dead one owns comes back undelivered
     /// once the patience of the options is over, and at once while the shard is known to be dead.
     pub async fn offer(&self, items: Vec<pb::DiscoverItem>) -> Offered {
@@ -34,15 +37,17 @@ impl Router {
     }
 
     /// As [`Router::offer`], with a time limit of its own.
-    pub async fn offer_within(&self, items: Vec<pb::DiscoverItem>, limit: Duration) -> Offered {
+    pub async fn offer_within(&self, mut items: Vec<pb::DiscoverItem>, limit: Duration) -> Offered {
         let deadline = Instant::now() + limit;
         let mut results: Vec<_> = items
             .iter()
             .map(|item| item.item.is_none().then(|| refused("empty_item")))
             .collect();
         let mut retry = Retry::new(deadline, self.options.retry_pause_ms);
+        let mut hops: BTreeMap<usize, u32> = BTreeMap::new();
         loop {
             let waiting_before = count_waiting(&results);
+            let mut moved = Vec::new();
             let (by_shard, mut is_stale) = self.by_owner(&items, &results);
             let deliveries = by_shard
                 .into_iter()
@@ -52,6 +57,18 @@ impl Router {
                 for (index, result) in end.answers {
                     results[index] = Some(result);
                 }
+                moved.extend(end.moved);
+            }
+            let goes_on = !moved.is_empty() && !is_stale;
+            for (index, to) in moved {
+                let hops = hops.entry(index).or_default();
+                *hops += 1;
+                if *hops > ALIAS_HOPS || !self.move_to(&mut items[index], &to) {
+                    results[index] = Some(refused("alias_hops"));
+                }
+            }
+            if goes_on {
+                continue;
             }
             // Without news of the map, what waits was given up by its shard's delivery.
             if !is_stale || count_waiting(&results) == 0 {
@@ -68,6 +85,19 @@ impl Router {
             }
         }
         ended(items, results)
+    }
+
+    /// Gives a link of a host that is folded into another its new name; whether that is one.
+    fn move_to(&self, item: &mut pb::DiscoverItem, to: &str) -> bool {
+        let Some(Item::Link(link)) = &mut item.item else {
+            return false;
+        };
+        let Ok(url) = CanonicalUrl::verify(to, HARD_MAX_URL_BYTES) else {
+            return false;
+        };
+        link.partition = self.partition_of_host(url.host());
+        link.url = url.into();
+        true
     }
 
     /// The items without an answer by owner; whether some have no owner by this map.
@@ -111,6 +141,8 @@ fn ended(items: Vec<pb::DiscoverItem>, results: Vec<Option<pb::DiscoverResult>>)
 #[derive(Default)]
 struct DeliveryEnd {
     answers: Vec<(usize, pb::DiscoverResult)>,
+    /// Links to be offered under another name.
+    moved: Vec<(usize, String)>,
     /// The map was seen to be behind.
     is_stale: bool,
 }
@@ -185,8 +217,9 @@ impl<'a> Delivery<'a> {
         for (indexes, result) in ends {
             self.take(&indexes, result);
         }
-        let answered: std::collections::HashSet<usize> =
-            self.end.answers.iter().map(|(index, _)| *index).collect();
+        let answers = self.end.answers.iter().map(|(index, _)| *index);
+        let moved = self.end.moved.iter().map(|(index, _)| *index);
+        let answered: std::collections::HashSet<usize> = answers.chain(moved).collect();
         self.waiting.retain(|index| !answered.contains(index));
     }
 
@@ -262,6 +295,7 @@ impl<'a> Delivery<'a> {
                         Code::New | Code::Known | Code::Refused => {
                             self.end.answers.push((index, result));
                         }
+                        Code::Moved => self.end.moved.push((index, result.moved_to)),
                         Code::WrongShard | Code::Unspecified => self.end.is_stale = true,
                     }
                 }
@@ -317,6 +351,7 @@ fn refused(reason: &str) -> pb::DiscoverResult {
     pb::DiscoverResult {
         code: Code::Refused.into(),
         reason: reason.to_owned(),
+        ..pb::DiscoverResult::default()
     }
 }
 

@@ -286,3 +286,61 @@ async fn an_overloaded_shard_gets_fewer_batches_and_its_pause() {
     assert_eq!(asked.iter().filter(|request| request.shard == 1).count(), 2);
     assert_eq!(asked.iter().filter(|request| request.shard == 2).count(), 5);
 }
+
+/// Hosts folded into others: each link goes on under its new name, to that one's owner, a bounded number of times.
+#[tokio::test]
+async fn links_of_an_aliased_host_are_offered_under_their_new_name() {
+    let frontier = Arc::new(Scripted::new(&[(1, 0, u64::MAX)], |request| {
+        let answer = |item: &pb::DiscoverItem| {
+            let Some(Item::Link(link)) = &item.item else {
+                panic!("links only");
+            };
+            let to = match link.url.as_str() {
+                "http://old.example/1" => "http://new.example/1",
+                "http://round.example/" => "http://about.example/",
+                "http://about.example/" => "http://round.example/",
+                "http://bad.example/" => "no url",
+                _ => "",
+            };
+            let code = if to.is_empty() {
+                Code::New
+            } else {
+                Code::Moved
+            };
+            pb::DiscoverResult {
+                code: code.into(),
+                moved_to: to.to_owned(),
+                ..pb::DiscoverResult::default()
+            }
+        };
+        Ok(pb::DiscoverResponse {
+            results: request.items.iter().map(answer).collect(),
+            now_ms: 1,
+        })
+    }));
+    let router = router(&frontier).await;
+    let urls = [
+        "http://a.example/",
+        "http://old.example/1",
+        "http://round.example/",
+        "http://bad.example/",
+    ];
+    let offered = router.offer(urls.map(|url| link(7, url)).into()).await;
+    let refused = Code::Refused;
+    assert_eq!(codes(&offered), [Code::New, Code::New, refused, refused]);
+    assert_eq!(offered.results[2].as_ref().unwrap().reason, "alias_hops");
+    let asked = frontier.asked.lock();
+    let links = asked.iter().flat_map(|request| &request.items);
+    let links = links.filter_map(|item| match &item.item {
+        Some(Item::Link(link)) => Some((link.url.clone(), link.partition)),
+        _ => None,
+    });
+    let new = (
+        "http://new.example/1".to_owned(),
+        router.partition_of_host("new.example"),
+    );
+    assert!(links.clone().any(|link| link == new));
+    let rounds =
+        links.filter(|(url, _)| url == "http://round.example/" || url == "http://about.example/");
+    assert_eq!(rounds.count(), crate::limits::ALIAS_HOPS as usize + 1);
+}

@@ -145,6 +145,10 @@ impl Frontier for RoutedFrontier {
         routed!(self, request, lost_store)
     }
 
+    async fn alias(&self, request: pb::AliasRequest) -> Result<pb::AliasResponse, CallError> {
+        routed!(self, request, alias)
+    }
+
     async fn list_hosts(
         &self,
         request: pb::ListHostsRequest,

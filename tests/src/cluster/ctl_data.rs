@@ -80,7 +80,7 @@ async fn seeded(ctl: &Ctl) {
     assert_eq!((&seeds["new"], &seeds["known"]), (&json!(4), &json!(0)));
     let again = ctl.done(&[&["seed"], &urls[..]].concat());
     assert_eq!((&again["new"], &again["known"]), (&json!(0), &json!(3)));
-    let second = ["seed", "--create", "--crawl", "2", "--priority", "9"];
+    let second = ["seed", "--create", "--crawl", "2", "--priority", "200"];
     ctl.done(&[&second[..], &["http://a.example/2"]].concat());
 }
 
@@ -106,7 +106,8 @@ fn shows_what_waits(ctl: &Ctl) {
     assert_eq!((&host["queued"], &host["ready"]), (&json!(3), &json!(true)));
     let queues: Vec<_> = host["queues"].as_array().unwrap().iter().collect();
     assert_eq!(queues.len(), 2, "one a crawl: {host}");
-    assert_eq!(queues[1]["priority"], 9);
+    // case J11: a priority above 127 arrives whole.
+    assert_eq!(queues[1]["priority"], 200);
     assert_eq!(host["robots"][0]["state"], "unknown");
     let site = ctl.done(&["hosts", "--site", "x.d.example"]);
     assert_eq!(
@@ -204,7 +205,9 @@ fn refuses_bad_input(ctl: &Ctl) {
     assert_eq!(ctl.done(&["queues"]), before, "nothing was changed");
 }
 
+// case J17: the same URL in two crawls, removed in one of them.
 async fn removes(ctl: &Ctl, leaser: &mut Leaser) {
+    ctl.done(&["seed", "--crawl", "2", "http://a.example/1"]);
     let url = ctl.done(&["remove", "http://a.example/1", "--yes"]);
     assert_eq!((&url["removed"], &url["leased"]), (&json!(1), &json!(0)));
     let again = ctl.done(&["remove", "http://a.example/1", "--yes"]);
@@ -228,11 +231,95 @@ async fn removes(ctl: &Ctl, leaser: &mut Leaser) {
             sum(&left, "queued"),
             sum(&left, "removed")
         ),
-        (6, 1, 5)
+        (7, 2, 5)
     );
     assert_eq!(
         leaser.origins().await,
         ORIGINS[..1],
         "the other crawl goes on"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_folded_into_another_sends_its_urls_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut nodes = Nodes::new(dir.path(), 3);
+    nodes.start_ready().await.unwrap();
+    let ctl = Ctl {
+        frontier: nodes.addresses().join(","),
+    };
+    ctl.until(&["status"], |s| s["shards_led"] == 2).await;
+    // Two names whose sites are in different shards.
+    let old = "www.old.example";
+    ctl.done(&[
+        "seed",
+        "--create",
+        "http://www.old.example/1",
+        "http://www.old.example:81/2",
+    ]);
+    ctl.done(&[
+        "seed",
+        "--crawl",
+        "2",
+        "--create",
+        "--priority",
+        "7",
+        "https://www.old.example/3",
+    ]);
+    let shard = ctl.done(&["hosts", old])["shard"].clone();
+    let candidates = (0..64).map(|n| format!("new{n}.example"));
+    let talk = Talk::connect(&nodes.addresses()).await;
+    let owner = |host: &str| talk.router.owner(talk.router.partition_of_host(host));
+    let new = candidates
+        .into_iter()
+        .find(|host| owner(host) != shard.as_u64());
+    let new = new.unwrap();
+
+    ctl.ends_with(1, "alias_of_itself", &["alias", old, old]);
+    ctl.ends_with(2, "required", &["alias", old]);
+    ctl.ends_with(2, "canonical", &["alias", old, "New.example"]);
+    let folded = ctl.done(&["alias", old, &new, "--wait", "--within", "30s"]);
+    assert_eq!(
+        (&folded["waiting"], &folded["to"]),
+        (&json!(3), &json!(new))
+    );
+    ctl.ends_with(1, "itself folded into", &["alias", "x.example", old]);
+    let host = ctl.done(&["hosts", old]);
+    assert_eq!((&host["queued"], &host["alias"]), (&json!(0), &json!(new)));
+    assert_eq!(host["waits_for"], "alias");
+    let there = ctl.until(&["queues"], |q| sum(q, "queued") == 3).await;
+    assert_eq!((sum(&there, "accepted"), sum(&there, "removed")), (6, 3));
+    let arrived = ctl.done(&["hosts", &new]);
+    let origins: Vec<_> = arrived["queues"].as_array().unwrap().iter().collect();
+    let origins: Vec<_> = origins
+        .iter()
+        .map(|lane| lane["origin"].as_str().unwrap())
+        .collect();
+    let expected = [
+        format!("http://{new}"),
+        format!("http://{new}:81"),
+        format!("https://{new}"),
+    ];
+    assert_eq!(origins, expected);
+    assert_eq!(arrived["queues"][2]["priority"], 7);
+
+    let more = ctl.done(&[
+        "seed",
+        "http://www.old.example/4",
+        "http://www.old.example/1",
+    ]);
+    assert_eq!((&more["new"], &more["known"]), (&json!(1), &json!(1)));
+    assert_eq!(ctl.done(&["seed", &format!("http://{new}/4")])["known"], 1);
+    assert_eq!(ctl.done(&["hosts", &new])["queued"], 4);
+    ctl.done(&["alias", old, "--end"]);
+    assert_eq!(ctl.done(&["seed", "http://www.old.example/5"])["new"], 1);
+    let host = ctl.done(&["hosts", old]);
+    assert_eq!((&host["queued"], &host["alias"]), (&json!(1), &Value::Null));
+    for status in talk.statuses(1).await.iter().chain(&talk.statuses(2).await) {
+        assert_eq!(
+            status.outbox_in,
+            status.outbox_waiting + status.outbox_delivered
+        );
+    }
+    assert!(nodes.terminate_all().await.iter().all(|end| end.success()));
 }

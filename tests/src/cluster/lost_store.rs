@@ -15,7 +15,7 @@ use std::process::Command;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_had_its_last_copy_in_a_lost_store_is_fetched_again() {
     let dir = tempfile::tempdir().unwrap();
-    let (web, manifest) = web(6, 24, 3);
+    let (web, manifest) = web(8, 48, 3);
     let mut nodes = Nodes::new(dir.path(), 3);
     let (talk, mut fetcher) = crawl(&mut nodes, &web, dir.path()).await;
     let urls = talk.wait_finished().await.unwrap();
@@ -28,6 +28,7 @@ async fn what_had_its_last_copy_in_a_lost_store_is_fetched_again() {
 
     lose_disk(&mut nodes, 1).await;
     assert_eq!(requeued(&ctl, "1"), 0, "every page has another copy");
+    votes_again(&ctl, 1).await;
     lose_disk(&mut nodes, 2).await;
     let lost = alone_in(&urls, &BTreeSet::from([1, 2]));
     assert!(!lost.is_empty());
@@ -136,6 +137,20 @@ fn finds_duplicates(ctl: &Ctl, urls: &[pb::ListedUrl]) {
         (&other["pages"], &other["payloads"]),
         (&json!(0), &json!(0))
     );
+}
+
+/// Until a node that lost its disk once votes in every group: before, the loss of another one is the loss of a quorum.
+async fn votes_again(ctl: &Ctl, node: u64) {
+    let votes = |shard: &Value| {
+        let replicas = shard["replicas"].as_array().unwrap();
+        let is_new = |replica: &Value| replica["replica"].as_str().unwrap().starts_with("00000001");
+        let mut of_node = replicas.iter().filter(|replica| replica["node"] == node);
+        replicas.len() == 3 && of_node.any(|replica| is_new(replica) && replica["voter"] == true)
+    };
+    ctl.until(&["shards"], |shown| {
+        shown["shards"].as_array().unwrap().iter().all(votes)
+    })
+    .await;
 }
 
 /// The node comes back with an empty directory.

@@ -216,14 +216,14 @@ impl Machine {
     fn waits_for(&self, host: &Host, contact_ms: u64, now_ms: u64) -> &'static str {
         if host.in_flight {
             "lease"
+        } else if host.alias().is_some() && host.errands == 0 {
+            "alias"
         } else if !host.has_work() {
             if host.scheduled > 0 {
                 "next_visit"
             } else {
                 "work"
             }
-        } else if host.alias().is_some() && host.errands == 0 {
-            "alias"
         } else if self.meta.paused {
             "paused_shard"
         } else if host.is_paused() {

@@ -1,5 +1,6 @@
 //! The command lines of `hosts`, `queues`, `seed`, `block`, `delay`, `pause` and `remove`.
 
+use super::super::args::Wait;
 use super::super::ask::End;
 use crate::duration;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub(in crate::ctl) enum Command {
     LostStore(LostStoreArgs),
     /// Payloads that are stored under several URLs, and hosts that mirror each other.
     Duplicates(DuplicatesArgs),
+    /// Fold a host into another: its URLs go there, and nothing of it is fetched.
+    Alias(AliasArgs),
 }
 
 impl Command {
@@ -188,6 +191,30 @@ pub(in crate::ctl) struct DuplicatesArgs {
     /// Hosts mirror each other when they share so many payloads at least, and most of the smaller one's.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) least: u64,
+}
+
+/// Arguments of `alias`.
+#[derive(Debug, clap::Args)]
+pub(in crate::ctl) struct AliasArgs {
+    /// The host, canonical and without a port.
+    #[arg(value_parser = host)]
+    pub(super) host: HostName,
+    #[command(flatten)]
+    pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) wait: Wait,
+}
+
+/// Where a host's URLs go.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(in crate::ctl) struct Target {
+    /// The host that its URLs go to. Scheme, port and path stay as they are.
+    #[arg(value_parser = host)]
+    pub(super) to: Option<HostName>,
+    /// End it: the host's URLs are its own again. What has moved stays where it is.
+    #[arg(long)]
+    pub(super) end: bool,
 }
 
 /// What is paused.

@@ -81,6 +81,7 @@ fn brief(host: &pb::HostRecord) -> Value {
         "done": host.done,
         "delay_ms": host.delay_ms,
         "paused": host.paused,
+        "alias": (!host.alias.is_empty()).then_some(&host.alias),
     })
 }
 

@@ -8,9 +8,11 @@
 //! | `pace` | `block`, `unblock`, `delay`, `pause`, `resume` |
 //! | `remove`, `seed` | URLs out, URLs in |
 //! | `lost_store` | a page store given up |
+//! | `alias` | a host folded into another |
 //! | `duplicates`, with `marks`, `groups` and `mirrors` | payloads under several URLs, hosts that share most of theirs |
 //! | `tables`, `json` | the answers for people and for programs |
 
+mod alias;
 mod args;
 mod cluster;
 mod duplicates;
@@ -49,5 +51,6 @@ pub(super) async fn run(asker: &mut Asker, args: &Args, command: &Command) -> Re
         Command::Remove(args) => remove::run(asker, &mut cluster, args).await,
         Command::LostStore(args) => lost_store::run(asker, &mut cluster, args).await,
         Command::Duplicates(args) => duplicates::run(asker, &mut cluster, args).await,
+        Command::Alias(args) => alias::run(asker, &mut cluster, args).await,
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn words(host: &pb::HostRecord) -> String {
         }
         "work" => "idle: nothing of it is queued or scheduled".to_owned(),
         "next_visit" => "idle until a visit is due".to_owned(),
+        "alias" => format!("folded into {}: its URLs go there", host.alias),
         "paused_shard" => "held: everything is paused (ctl resume all)".to_owned(),
         "paused_host" => format!("held: the host is paused (ctl resume {})", host.host),
         "block" => format!("held: blocked for another {}", left(host.blocked_until_ms)),

@@ -80,6 +80,7 @@ pub(crate) fn all(
     let result = pb::DiscoverResult {
         code: code.into(),
         reason: String::new(),
+        ..pb::DiscoverResult::default()
     };
     pb::DiscoverResponse {
         results: vec![result; request.items.len()],
