@@ -117,11 +117,7 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         tokio::spawn(async move { node.serve_http(http, allow).await })
     };
     let refused = parts.transport.refused();
-    let elections = tokio::spawn(take_over(
-        Arc::clone(&parts.node),
-        descriptor.replica,
-        refused,
-    ));
+    let elections = tokio::spawn(take_over(Arc::clone(&parts.node), refused));
     let rejoining = (incarnation(descriptor.replica) > 0).then(|| {
         let node = Arc::clone(&parts.node);
         tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
