@@ -16,7 +16,7 @@ use crate::convert::Verifier;
 use crate::errors::Hints;
 use crate::grpc::{self, ServeError};
 use crate::http::{self, Pages};
-use crate::identity::{Descriptor, IdentityError};
+use crate::identity::{Descriptor, FoundingVoters, IdentityError};
 use crate::known::{FilterError, KnownFilter};
 use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
 use crate::map::{MapGroup, MapNode, MapParts, MapView};
@@ -123,15 +123,17 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
+        let voters = Arc::new(FoundingVoters::of(&descriptor, voters));
         let map = match map {
             Some(options) => {
                 let parts = MapParts {
-                    zero: MapGroup::start(&engine, node_id, &voters).await?,
-                    replica: node_id,
+                    engine: Arc::clone(&engine),
+                    process: node_id,
                     descriptor: descriptor.clone(),
+                    voters: Arc::clone(&voters),
                     book: Arc::clone(&book),
                 };
-                Some(MapNode::start(parts, options, &stop))
+                Some(MapNode::start(parts, options, &stop).await?)
             }
             None => None,
         };
@@ -219,15 +221,16 @@ impl FrontierNode {
         shards.into_iter().all(|shard| filter.is_valid(shard))
     }
 
-    /// The groups of all shards, and group 0 where the node has it.
+    /// The groups of all shards, and group 0 where the node has a replica of it.
     pub fn groups(&self) -> Vec<Group> {
         let shards = self.shared.shards.all().into_iter();
         let shards = shards.map(|shard| shard.group().clone());
-        let zero = self.map.iter().map(|map| map.zero().group().clone());
+        let zero = self.map.as_ref().and_then(|map| map.zero());
+        let zero = zero.map(|zero| zero.group().clone());
         shards.chain(zero).collect()
     }
 
-    /// Group 0 with the shard map, where the node has it.
+    /// The shard map, unless the node is alone in its process.
     pub(crate) const fn map(&self) -> Option<&Arc<MapNode>> {
         self.map.as_ref()
     }
@@ -374,9 +377,9 @@ impl Gauges {
         metrics.node("disk_full", (disk == Disk::Full).into());
         metrics.node("disk_fails", (disk == Disk::Fails).into());
         if let Some(map) = &self.map {
-            let zero = map.zero();
-            metrics.node("map_version", zero.view().map.version);
-            metrics.node("map_leader", zero.leadership().is_leader.into());
+            let leads = |zero: Arc<MapGroup>| zero.leadership().is_leader;
+            metrics.node("map_version", map.view().map.version);
+            metrics.node("map_leader", map.zero().is_some_and(leads).into());
         }
         for figures in self.more.read().iter() {
             for (name, count) in figures() {

@@ -131,7 +131,7 @@ impl Admin for AdminService {
         let _call = self.enter()?;
         let request = request.into_inner();
         let verifier = &self.node.shared_node().verifier;
-        let view = self.map.zero().view();
+        let view = self.map.view();
         let (at, alone) = match changes::cut(&request, verifier)? {
             Cut::At(at) => (at, false),
             Cut::Alone(site) => (site, true),

@@ -73,6 +73,8 @@ impl Places {
             has_store: true,
             founders: self.addresses.clone(),
             shards: Some(shards),
+            replicas: None,
+            copy: Arc::default(),
             process: u64::from_be_bytes(crate::identity::draw().unwrap()),
             suffixes: SuffixList::shipped(),
             links: OnceLock::new(),

@@ -10,7 +10,7 @@ impl FrontierNode {
     /// How this node's replica of a group stands, without proof; `None`: it has none that is open.
     pub(crate) fn standing(&self, group: u64) -> Option<pb::ShardStandingResponse> {
         if group == GROUP_ZERO {
-            let zero = self.map()?.zero();
+            let zero = self.map()?.zero()?;
             let leadership = zero.leadership();
             // A leader has applied an entry of its own term.
             let term = leadership.is_leader.then_some(leadership.term);

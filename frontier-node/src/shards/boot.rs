@@ -1,14 +1,14 @@
 //! The shards of a node that starts: those of the founding that it was given and has not made yet, and everything that was created
 //! here and not removed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use raftlog::{Engine, GroupConfig, GroupError, NodeId};
 use shard_map::GROUP_ZERO;
 
 use super::opening::{Late, open_children};
-use crate::identity::{Descriptor, ShardRange};
+use crate::identity::{Descriptor, FoundingVoters, ShardRange};
 use crate::service::NodeShared;
 use crate::shard::Shard;
 use crate::state::initial_rows;
@@ -18,7 +18,7 @@ pub(crate) async fn open_shards(
     engine: &Engine,
     shared: &NodeShared,
     descriptor: &Descriptor,
-    voters: &BTreeSet<NodeId>,
+    voters: &FoundingVoters,
     late: Late,
 ) -> Result<(), GroupError> {
     let context = &shared.context;
@@ -47,13 +47,14 @@ async fn make(
     engine: &Engine,
     range: &ShardRange,
     own: NodeId,
-    voters: &BTreeSet<NodeId>,
+    voters: &FoundingVoters,
     late: Late,
 ) -> Result<(), GroupError> {
-    let made = if voters.contains(&own) {
+    let members = voters.of_group(range.shard);
+    let made = if members.contains(&own) {
         let config = GroupConfig {
             group_id: range.shard,
-            members: voters.clone(),
+            members: members.clone(),
             initial_rows: initial_rows(range),
         };
         engine.create_group(config).await
