@@ -61,5 +61,6 @@ pub use identity::{Descriptor, IdentityError, ShardRange, equal_ranges};
 pub use known::FilterError;
 pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
+pub use map::MapView;
 pub use options::NodeOptions;
 pub use shards::{ShardStanding, SplitAim, SplitDone, SplitError, SplitPlaces, SplitRequest};
