@@ -1,7 +1,7 @@
 //! The shards of a node that starts: those of the founding that it was given and has not made yet, and everything that was created
 //! here and not removed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use raftlog::{Engine, GroupConfig, GroupError, NodeId};
@@ -47,13 +47,14 @@ async fn make(
     engine: &Engine,
     range: &ShardRange,
     own: NodeId,
-    voters: &BTreeSet<NodeId>,
+    voters: &FoundingVoters,
     late: Late,
 ) -> Result<(), GroupError> {
-    let made = if voters.contains(&own) {
+    let members = voters.of_group(range.shard);
+    let made = if members.contains(&own) {
         let config = GroupConfig {
             group_id: range.shard,
-            members: voters.clone(),
+            members: members.clone(),
             initial_rows: initial_rows(range),
         };
         engine.create_group(config).await
