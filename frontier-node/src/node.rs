@@ -123,7 +123,6 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
-        let voters = Arc::new(FoundingVoters::of(&descriptor, voters));
         let map = match map {
             Some(options) => {
                 let parts = MapParts {

@@ -9,9 +9,7 @@ use shard_map::Command;
 use tonic::{Request, Response, Status};
 
 use super::member::Member;
-use crate::map::{
-    MapError, MapNode, MemberChange, MemberError, MemberOrder, elsewhere, to_wire,
-};
+use crate::map::{MapError, MapNode, MemberChange, MemberError, MemberOrder, elsewhere, to_wire};
 use crate::node::FrontierNode;
 use crate::shards::{SplitAim, SplitError, SplitRequest};
 

@@ -17,6 +17,17 @@ pub struct MapView {
     pub(crate) applied_index: u64,
 }
 
+impl MapView {
+    /// A version that somebody tells of.
+    #[must_use]
+    pub const fn told(map: Arc<ShardMap>) -> Self {
+        Self {
+            map,
+            applied_index: 0,
+        }
+    }
+}
+
 /// A newer version that another node has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {

@@ -29,7 +29,7 @@ pub(crate) async fn open_shards(
     let created = engine.created_groups().await?;
     let missing = descriptor.shards.iter();
     for range in missing.filter(|range| !created.contains(&range.shard)) {
-        make(engine, range, context.replica, voters.of_group(range.shard), late).await?;
+        make(engine, range, context.replica, voters, late).await?;
     }
     for id in engine.created_groups().await? {
         // 0 is the cluster's own group.

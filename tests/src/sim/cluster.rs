@@ -8,8 +8,8 @@ use tokio::task::AbortHandle;
 
 use super::clients;
 use super::clock::FetcherClock;
-use super::fetcher::Fetcher;
 use super::copies;
+use super::fetcher::Fetcher;
 use super::moves;
 use super::net::{Net, WORLD};
 use super::plan::Plan;

@@ -124,7 +124,9 @@ async fn carry_out(world: Arc<World>, job: u64) {
                 group_refused: false,
             }));
         } else if is_done && world.mishap(150) {
-            world.trace.event(format!("a driver of {job} dies at {step:?}"));
+            world
+                .trace
+                .event(format!("a driver of {job} dies at {step:?}"));
         } else if is_done {
             world.zero.step_done(job, step, Vec::new());
         }
@@ -184,7 +186,9 @@ impl Led {
 
     fn has_caught_up(self, replica: NodeId) -> Told {
         let progress = self.group.progress();
-        let matched = progress.get(&replica).map(|progress| progress.matched_index);
+        let matched = progress
+            .get(&replica)
+            .map(|progress| progress.matched_index);
         let applied = self.group.status().applied_index;
         let is_near = matched.is_some_and(|index| index > 0 && index + LAG_ENTRIES > applied);
         Box::pin(async move { is_near })

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use super::cluster::Cluster;
+use super::move_schedule::MoveSchedule;
 use super::net::WORLD;
 use super::plan::Plan;
 use super::process::Loss;
 use super::rng::Rng;
-use super::move_schedule::MoveSchedule;
 use super::split_schedule::SplitSchedule;
 
 /// A suspension of everything: two days and a bit.

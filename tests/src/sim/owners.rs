@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
-use super::plan::CRAWL;
 use super::places;
+use super::plan::CRAWL;
 use super::shard_map::ShardMap;
 use super::world::{To, World, partition};
 

@@ -79,7 +79,9 @@ fn held(node: &FrontierNode) -> Result<Held, String> {
     let rows = NodeRows(&db);
     let count = |from: &[u8], to: &[u8]| {
         let found = rows.scan(from, to, usize::MAX);
-        found.map(|found| found.len()).map_err(|error| error.to_string())
+        found
+            .map(|found| found.len())
+            .map_err(|error| error.to_string())
     };
     let mut strays = 0;
     for tag in machine::TAGS {

@@ -124,7 +124,10 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         accepted: cluster.world.oracle.all_accepted().len() as u64,
         splits: cluster.world.splits.done(),
         moves: cluster.world.zero.done(|plan| matches!(plan, Job::Move(_))),
-        drains: cluster.world.zero.done(|plan| matches!(plan, Job::Drain(_))),
+        drains: cluster
+            .world
+            .zero
+            .done(|plan| matches!(plan, Job::Drain(_))),
         wrong_shards: cluster.world.wrong_shards(),
         fed_children: replicas.fed(),
         plan,

@@ -96,7 +96,10 @@ impl Splits {
     pub(super) fn begin(&self, number: u64) -> Option<SplitRequest> {
         let map = self.map();
         let zero = self.zero.as_ref().map(|zero| zero.map());
-        let moves = |shard: u64| zero.as_ref().is_some_and(|map| map.job_of_shard(shard).is_some());
+        let moves = |shard: u64| {
+            zero.as_ref()
+                .is_some_and(|map| map.job_of_shard(shard).is_some())
+        };
         let mut state = self.state.lock().unwrap();
         let free: Vec<u64> = map
             .shards()

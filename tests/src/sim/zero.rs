@@ -112,7 +112,8 @@ impl Zero {
     pub(super) fn done(&self, of: impl Fn(&shard_map::Plan) -> bool) -> u64 {
         let map = self.map();
         let jobs = map.jobs.iter().filter(|job| job.step() == Step::Done);
-        jobs.filter(|job| job.plan.as_ref().is_some_and(&of)).count() as u64
+        jobs.filter(|job| job.plan.as_ref().is_some_and(&of))
+            .count() as u64
     }
 }
 
