@@ -8,7 +8,7 @@ PROGRESS = ops/build/progress.sh
 DRILLS = kill-leader kill-all pause-leader pause-fetcher partition clock-skew disk-full kill-fetcher kill-box \
 	rolling-restart lose-a-disk split-under-load move-under-load drain-under-load join-under-load
 
-.PHONY: demo test build setup setup-tests lint drill sim power-cut real-docs bench clean
+.PHONY: demo test build setup setup-tests lint drill sim growth power-cut real-docs bench measure clean
 
 demo: build
 	$(ESCAPEMENT) demo
@@ -45,6 +45,11 @@ sim: export ESCAPEMENT_SIM_SEEDS ?= 2000
 sim: build
 	cargo test --workspace --lib sim::tests -- --nocapture --test-threads 1
 
+# What coordination costs as nodes grow in number, in the simulator.
+growth: export ESCAPEMENT_SIM_NODES ?= 3,10,30
+growth: build
+	cargo test --workspace --lib sim::growth -- --nocapture --test-threads 1
+
 # 60 moments of a single crawl instead of the few that `make test` tries, and of a cluster 10 of one node and 10 of all.
 power-cut: build
 	ESCAPEMENT_POWER_CUTS=60 cargo test --workspace --lib power_cut -- --nocapture --test-threads 2
@@ -54,7 +59,13 @@ real-docs: build
 
 bench: build
 	for n in n1 n2 n3 n5 n6 n7 "n1 --replicas 3" "n2 --replicas 3" "n3 --replicas 3" n8 n9 n10 refill "refill --break" \
-	    coordination n0 "n0 --rate 772"; do $(ESCAPEMENT) bench $$n --json || exit 1; done
+	    coordination month n0 "n0 --rate 772"; do $(ESCAPEMENT) bench $$n --json || exit 1; done
+
+# Records what `escapement plan` reckons with, on a machine that does nothing else.
+MEASURED ?= ops/src/plan/measured.jsonl
+measure: build
+	for n in n5 n6 month "n1 --replicas 3" "n2 --replicas 3" "n10 --replicas 3" n0; do \
+	    $(ESCAPEMENT) bench $$n --record $(MEASURED) || exit 1; done
 
 clean:
 	cargo clean

@@ -60,6 +60,7 @@ pub use clock::{Clocks, SystemClocks};
 pub use grpc::ServeError;
 pub use identity::{Descriptor, IdentityError, ShardRange, equal_ranges};
 pub use known::FilterError;
+pub use map::MapView;
 pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
 pub use options::NodeOptions;

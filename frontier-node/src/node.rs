@@ -83,8 +83,7 @@ impl FrontierNode {
             clocks,
             engine,
             map,
-            #[cfg(test)]
-                views: told,
+            views: told,
         } = options;
         let for_identity = Arc::clone(&suffixes);
         let work = Work::from(&engine.threads);
@@ -108,6 +107,7 @@ impl FrontierNode {
             Ok((descriptor, filter, engine))
         })
         .await?;
+        let voters = Arc::new(FoundingVoters::of(&descriptor, voters));
         let metrics = Arc::new(Metrics::default());
         let stop = CancellationToken::new();
         let context = ShardContext {
@@ -123,7 +123,6 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
-        let voters = Arc::new(FoundingVoters::of(&descriptor, voters));
         let map = match map {
             Some(options) => {
                 let parts = MapParts {
@@ -148,7 +147,6 @@ impl FrontierNode {
             context,
         });
         let views = map.as_ref().map(|map| map.views());
-        #[cfg(test)]
         let views = views.or(told);
         let late = if views.is_some() {
             Late::ByMap

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use client::Peer;
 use raftlog::{EngineOptions, NoTransport, NodeId, Transport};
+use tokio::sync::watch;
 use urlkey::{FingerprintKey, SuffixList};
 
 use crate::clock::{Clocks, SystemClocks};
 use crate::cluster::AddressBook;
-use crate::map::MapOptions;
+use crate::map::{MapOptions, MapView};
 
 /// Options of a [`crate::FrontierNode`].
 #[derive(Clone)]
@@ -41,9 +42,8 @@ pub struct NodeOptions {
     pub engine: EngineOptions,
     /// Group 0, with the shard map. `None`: a node whose shape never changes, alone in a process.
     pub map: Option<MapOptions>,
-    /// Copies of a map that a test makes.
-    #[cfg(test)]
-    pub(crate) views: Option<tokio::sync::watch::Receiver<crate::map::MapView>>,
+    /// Copies of the map from elsewhere, where group 0 does not run in this process: then they say which replicas it has.
+    pub views: Option<watch::Receiver<MapView>>,
 }
 
 impl NodeOptions {
@@ -64,7 +64,6 @@ impl NodeOptions {
             peers: Vec::new(),
             clocks: Arc::new(SystemClocks),
             map: None,
-            #[cfg(test)]
             views: None,
         }
     }

@@ -10,11 +10,22 @@ use tokio::sync::watch;
 
 /// One version of the map, as this node has it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct MapView {
+pub struct MapView {
     /// The map.
-    pub(crate) map: Arc<ShardMap>,
+    pub map: Arc<ShardMap>,
     /// Log index of the last entry that is known to have been applied to it; 0: none is known.
     pub(crate) applied_index: u64,
+}
+
+impl MapView {
+    /// A version that somebody tells of.
+    #[must_use]
+    pub const fn told(map: Arc<ShardMap>) -> Self {
+        Self {
+            map,
+            applied_index: 0,
+        }
+    }
 }
 
 /// A newer version that another node has.

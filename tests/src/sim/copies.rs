@@ -19,7 +19,7 @@ pub(super) struct Copies(Mutex<BTreeMap<u64, watch::Sender<MapView>>>);
 impl Copies {
     /// A node starts with a copy; what it hears from then on.
     pub(super) fn start(&self, node: u64, first: Arc<ShardMap>) -> watch::Receiver<MapView> {
-        let (sender, receiver) = watch::channel(view(first));
+        let (sender, receiver) = watch::channel(MapView::told(first));
         self.0.lock().unwrap().insert(node, sender);
         receiver
     }
@@ -30,18 +30,11 @@ impl Copies {
             sender.send_if_modified(|known| {
                 let is_newer = known.map.version < map.version;
                 if is_newer {
-                    *known = view(map);
+                    *known = MapView::told(map);
                 }
                 is_newer
             });
         }
-    }
-}
-
-fn view(map: Arc<ShardMap>) -> MapView {
-    MapView {
-        map,
-        ..MapView::default()
     }
 }
 

@@ -141,6 +141,11 @@ impl Plan {
         self.moves > 0
     }
 
+    /// Whether nodes hear of a map: where replicas come and go, or not every founder has every shard.
+    pub(super) const fn is_mapped(&self) -> bool {
+        self.has_moves() || self.founders > FOUNDERS
+    }
+
     /// The host of a number. Sites differ, so that they lie in different shards.
     pub(super) fn host(number: u64) -> String {
         format!("www.site{number}.example")

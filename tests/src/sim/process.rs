@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use client::Peer;
 use frontier_node::cluster::{AddressBook, NodeEntry};
-use frontier_node::{FrontierNode, MapView, NodeOptions};
+use frontier_node::{Descriptor, FrontierNode, MapView, NodeOptions};
 use raftlog::testing::{copy_after_power_loss, flush_unnoticed};
 use raftlog::{EngineOptions, RaftTiming, Threads};
 use tokio::runtime::{Builder, RngSeed, Runtime};
@@ -18,7 +18,7 @@ use super::bug::Switch;
 use super::clock::NodeClocks;
 use super::disk::Disk;
 use super::net::{Delivery, Net, RemoteFrontier, SimTransport};
-use super::plan::Plan;
+use super::plan::{FOUNDERS, Plan};
 use super::rng::Rng;
 use super::world::World;
 
@@ -122,6 +122,7 @@ impl Process {
         let seed = Rng::new(plan.seed, 1_000 * self.id + self.lives).next();
         let dir = self.dir_of(self.lives);
         std::fs::create_dir_all(&dir).unwrap();
+        Self::found(plan, self.id, &dir);
         let runtime = virtual_runtime(seed);
         let origin = runtime.block_on(async { tokio::time::Instant::now() });
         let disk = Arc::new(Disk::new(&dir, plan.sync_ms, Rng::new(seed, 1)));
@@ -154,9 +155,24 @@ impl Process {
         });
     }
 
+    /// Many founders share the shards: a new directory says so before the node opens it.
+    fn found(plan: &Plan, id: u64, dir: &Path) {
+        if plan.founders <= FOUNDERS || Descriptor::read(dir).unwrap().is_some() {
+            return;
+        }
+        let (suffixes, key) = (SuffixList::shipped(), Some(FingerprintKey::ZERO));
+        let founders = (1..=plan.founders).map(|node| node as u32).collect();
+        let founded = Descriptor::found(id, founders, plan.shards, &suffixes, key).unwrap();
+        let founded = Descriptor {
+            admitted: true,
+            ..founded.wanting(FOUNDERS as u32)
+        };
+        founded.write(dir).unwrap();
+    }
+
     /// What the node hears of the map, where replicas move: at first what it may have heard long ago.
     fn views(&self, world: &World, seed: u64) -> Option<watch::Receiver<MapView>> {
-        world.plan.has_moves().then(|| {
+        world.plan.is_mapped().then(|| {
             let number = Rng::new(seed, 2).next();
             let first = world.zero.earlier(number);
             world.copies.start(self.id, first)

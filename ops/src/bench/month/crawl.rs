@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::contacts::Contacts;
+use super::row_sizes::RowSizes;
 use super::sites::{self, PageId, Sites};
 use crate::bench::model::{MapRows, Model, discover};
 use crate::bench::node::impatient;
@@ -156,6 +157,8 @@ pub struct Crawl<'a> {
     entries: u64,
     flights: BinaryHeap<Reverse<Flight>>,
     contacts: Contacts,
+    /// Rows when the first day was over: then most hosts still have work.
+    rows_after_a_day: Option<RowSizes>,
 }
 
 impl<'a> Crawl<'a> {
@@ -179,6 +182,7 @@ impl<'a> Crawl<'a> {
             entries: 0,
             flights: BinaryHeap::new(),
             contacts: Contacts::new(sites, shape.delay_ms),
+            rows_after_a_day: None,
         })
     }
 
@@ -189,6 +193,9 @@ impl<'a> Crawl<'a> {
         let mut now_ms = 0;
         while now_ms < self.shape.lasts_ms {
             self.set_time(now_ms);
+            if now_ms >= DAY_MS && self.rows_after_a_day.is_none() {
+                self.rows_after_a_day = Some(RowSizes::of(self.rows()));
+            }
             self.land(now_ms)?;
             self.launch(now_ms)?;
             now_ms = self.next_moment_ms(now_ms);
@@ -209,6 +216,11 @@ impl<'a> Crawl<'a> {
     /// Its rows.
     pub const fn rows(&self) -> &MapRows {
         &self.model.rows
+    }
+
+    /// Sizes of its rows after the first day, if there was one.
+    pub const fn rows_after_a_day(&self) -> Option<&RowSizes> {
+        self.rows_after_a_day.as_ref()
     }
 
     /// Entries applied.

@@ -119,6 +119,7 @@ pub fn run(args: &Args) -> Result<Outcome, CommandError> {
         "cpu_us_of_machine_and_rows_a_page": rounded(ratio(cpu_seconds * 1e6, pages as f64)),
         "active_hosts": status.active_hosts,
         "memory_estimate_bytes_an_active_host": rounded(ratio(memory_bytes as f64, status.active_hosts as f64)),
+        "rows_after_a_day": crawl.rows_after_a_day().map(RowSizes::detail),
         "rows": RowSizes::of(crawl.rows()).detail(),
     });
     Outcome::new(

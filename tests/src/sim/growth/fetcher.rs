@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use client::{Frontier, Router};
+use client::{Frontier, RoutedFrontier, Router};
 use parking_lot::Mutex;
 use proto::frontier_v1 as pb;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -66,6 +66,8 @@ type Slot = OwnedSemaphorePermit;
 pub(super) struct Growing {
     world: Arc<World>,
     router: Arc<Router>,
+    /// Calls of one shard, through the router.
+    frontier: RoutedFrontier,
     counts: Arc<Counts>,
     session: u64,
     slots: Arc<Semaphore>,
@@ -81,6 +83,7 @@ impl Growing {
         counts.routers.lock().push(Arc::clone(&router));
         Arc::new(Self {
             world: Arc::clone(world),
+            frontier: RoutedFrontier::new(Arc::clone(&router)),
             router,
             counts: Arc::clone(counts),
             session,
@@ -115,7 +118,7 @@ impl Growing {
                 wait_ms: POLL_WAIT_MS,
             };
             let answer = loop {
-                match self.router.lease(request.clone()).await {
+                match self.frontier.lease(request.clone()).await {
                     Ok(answer) => break answer,
                     Err(error) => self.world.trace.event(format!("no lease: {error}")),
                 }
@@ -202,7 +205,7 @@ impl Growing {
             let pages = items.iter().filter(is_page).count() as u64;
             let robots = items.len() as u64 - pages;
             let request = pb::ReportRequest { shard, items };
-            while let Err(error) = self.router.report(request.clone()).await {
+            while let Err(error) = self.frontier.report(request.clone()).await {
                 self.world.trace.event(format!("no report: {error}"));
                 self.world.sleep((20, 100)).await;
             }

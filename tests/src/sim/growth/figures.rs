@@ -1,6 +1,7 @@
 //! What was counted between two moments.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use raftlog::EngineMetrics;
@@ -121,4 +122,34 @@ impl Figures {
 fn busiest(loads: &[u64]) -> f64 {
     let most = loads.iter().copied().max().unwrap_or(0);
     most as f64 * loads.len() as f64 / loads.iter().sum::<u64>() as f64
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            nodes,
+            shards,
+            pages,
+            ..
+        } = self;
+        write!(
+            out,
+            "{nodes} nodes, {shards} shards: {pages} pages, {:.1} /s = {:.1} % of one a delay; a page: {:.2} calls of fetchers \
+             ({:.0} bytes), {:.2} entries, {:.2} syncs and {:.0} bytes of logs, {:.2} messages between nodes ({:.0} bytes); \
+             busiest node by the mean: log {:.2}, leader {:.2}; shortest gap {:?} ms; {:.1} s of real time",
+            self.pages_per_s,
+            self.percent_of_ceiling,
+            self.calls_a_page,
+            self.call_bytes_a_page,
+            self.entries_a_page,
+            self.fsyncs_a_page,
+            self.log_bytes_a_page,
+            self.raft_messages_a_page,
+            self.raft_bytes_a_page,
+            self.busiest_log,
+            self.busiest_leader,
+            self.shortest_gap_ms.unwrap_or(0),
+            self.real_seconds,
+        )
+    }
 }

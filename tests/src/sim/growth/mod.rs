@@ -22,6 +22,7 @@ use urlkey::SuffixList;
 
 use super::clients::set_policies;
 use super::cluster::Cluster;
+use super::copies;
 use super::plan::{CRAWL, Plan};
 use super::process::address;
 use super::trace::Trace;
@@ -59,6 +60,7 @@ fn grow(nodes: u64, seed: u64) -> Figures {
     let watchdog = Watchdog::new(seed, root.path(), &trace);
     let world = Arc::clone(&cluster.world);
     let counts = Arc::new(Counts::default());
+    cluster.spawn(copies::tell(Arc::clone(&world)));
     cluster.spawn(crawl(Arc::clone(&world), Arc::clone(&counts)));
     while !counts.are_set_up() {
         step(&mut cluster);

@@ -13,7 +13,7 @@ fn a_page_costs_about_the_same_on_many_nodes_as_on_few() {
     let mut found = Vec::new();
     for nodes in numbers {
         let figures = grow(nodes, 1);
-        println!("{figures:?}");
+        println!("{figures}");
         found.push(figures);
     }
     let few = &found[0];
