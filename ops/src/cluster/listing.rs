@@ -1,11 +1,11 @@
-//! Every URL of a cluster with its record, read from one replica a shard.
+//! The URLs of a shard with their records, read from one of its replicas.
 
 use super::limits::LISTED_URLS;
-use super::{Control, NodeClient, all_statuses};
+use super::{Control, NodeClient, Walk, all_statuses};
 use crate::output::CommandError;
 use client::Frontier;
 use proto::frontier_v1 as pb;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A URL as a replica lists it.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,16 +66,17 @@ impl Listing<'_> {
 impl Control {
     /// All URLs of all shards. Each shard is read from the replica that has applied most, so the crawl should be idle.
     pub async fn list_urls(&self) -> Result<Vec<Listed>, CommandError> {
-        let mut urls = Vec::new();
-        for shard in self.shards() {
-            let mut listing = of_shard(self.nodes(), shard).await?;
-            while let Some(slice) = listing.next().await? {
-                urls.extend(slice.into_iter().filter_map(listed));
-                if urls.len() > LISTED_URLS {
-                    return Err(CommandError::Message(format!(
-                        "more than {LISTED_URLS} URLs: too many to judge"
-                    )));
-                }
+        let mut walk = Walk::new(self.router(), self.nodes());
+        let (mut urls, mut pages) = (Vec::new(), BTreeSet::new());
+        while let Some(slice) = walk.next().await? {
+            let mut is_new = |url: &Listed| {
+                url.kind != pb::lease_key::Kind::Page || pages.insert(url.url.clone())
+            };
+            urls.extend(slice.into_iter().filter_map(listed).filter(&mut is_new));
+            if urls.len() > LISTED_URLS {
+                return Err(CommandError::Message(format!(
+                    "more than {LISTED_URLS} URLs: too many to judge"
+                )));
             }
         }
         Ok(urls)

@@ -9,7 +9,7 @@
 //! | `node`, `fetcher` | command lines |
 //! | `running` | all processes of one cluster |
 //! | `control` | policy, seeds, leaders, counters, the shard map, over gRPC |
-//! | `listing` | every URL with its record |
+//! | `listing`, `walk` | every URL with its record: of a shard, of all |
 //! | `idle` | whether anything is left to do, and what; counters of all shards together |
 //!
 //! Every process is known by its pid alone and ends with the value that stands for it.
@@ -25,6 +25,7 @@ mod process;
 mod programs;
 mod ready;
 mod running;
+mod walk;
 
 pub use addresses::Addresses;
 pub use control::{Control, NodeClient, all_statuses, clients, shards};
@@ -34,3 +35,4 @@ pub use listing::Listed;
 pub use node::NodeSpec;
 pub use programs::Programs;
 pub use running::Cluster;
+pub use walk::Walk;

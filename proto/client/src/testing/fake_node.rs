@@ -281,4 +281,8 @@ skin! {
     shard_map(pb::ShardMapRequest) -> pb::ShardMapResponse;
     list_urls(pb::ListUrlsRequest) -> pb::ListUrlsResponse;
     nodes(pb::NodesRequest) -> pb::NodesResponse;
+    lost_store(pb::LostStoreRequest) -> pb::LostStoreResponse;
+    alias(pb::AliasRequest) -> pb::AliasResponse;
+    list_hosts(pb::ListHostsRequest) -> pb::ListHostsResponse;
+    shard_settings(pb::ShardSettingsRequest) -> pb::ShardSettingsResponse;
 }
