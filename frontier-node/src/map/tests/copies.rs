@@ -86,7 +86,7 @@ async fn change_voters(cluster: &Cluster, new: u64, old: u64) {
     }
 }
 
-/// The replica that is retired is removed, and the node it was on still has the map.
+/// case L22: one that was removed comes back only under a later id. The replica that is retired is removed, and the node it was on still has the map.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_of_group_zero_comes_and_goes_with_the_map() {
     let mut cluster = Cluster::placed(5, 1, 3, None).await;

@@ -156,6 +156,7 @@ async fn an_empty_directory_gets_the_lowest_free_number_and_the_map() {
     cluster.close_all().await;
 }
 
+/// case L17: a number and incarnation belong to one directory, for there are votes under them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_at_once_get_two_numbers_and_a_begun_one_goes_on() {
     let cluster = Cluster::start(3, 1, None).await;
