@@ -210,6 +210,7 @@ impl Metrics {
             None => "ok",
             Some(CallError::NotLeader { .. }) => "not_leader",
             Some(CallError::WrongShard { .. }) => "wrong_shard",
+            Some(CallError::NotHere { .. }) => "not_here",
             Some(CallError::OverLimit { .. }) => "over_limit",
             Some(CallError::StaleCall { .. }) => "stale_call",
             Some(CallError::Invalid { .. }) => "invalid",

@@ -18,6 +18,11 @@ pub const fn process_of(replica: NodeId) -> NodeId {
     replica & !RETURNS_MASK
 }
 
+/// Whether a replica may come after one that was removed: its id was issued later. Both are of one process.
+pub(crate) const fn comes_after(replica: NodeId, removed: NodeId) -> bool {
+    replica > removed
+}
+
 /// A Raft group: one shard of the frontier, or the cluster's own group.
 pub type GroupId = u64;
 

@@ -264,8 +264,9 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
         let expected = *request.from_leader();
         let message = TransferRequestMsg {
             from_leader: (&expected).into(),
-            to: self.to.node_id,
+            to_node_id: *request.to_node_id(),
             last_log_id: request.last_log_id().map(LogIdMsg::from),
+            to: self.to.node_id,
         };
         let reply = self
             .call(CallKind::TransferLeader, encode(&message), &option)

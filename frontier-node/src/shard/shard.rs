@@ -19,6 +19,7 @@ use super::call::{Answer, Call};
 use super::task::{Leading, Task, ready_hosts};
 use super::{Parking, Sessions, filter_scan, pump};
 use crate::clock::Clocks;
+use crate::cluster::node_number;
 use crate::errors::{Hints, cell_error, overloaded, state_error, unavailable};
 use crate::identity::{FoundingVoters, ShardRange};
 use crate::known::KnownFilter;
@@ -63,6 +64,31 @@ impl ShardContext {
             .as_ref()
             .is_some_and(|faults| faults.is_off(rule))
     }
+
+    /// Where a replica's node is; empty when unknown.
+    pub(crate) fn address(&self, replica: NodeId) -> String {
+        let said = self.hints.address(Some(replica));
+        if !said.is_empty() {
+            return said;
+        }
+        let by_map = self.map.address(node_number(replica));
+        by_map.unwrap_or_default()
+    }
+
+    /// Where a shard is by the map: the addresses that are known.
+    pub(crate) fn replica_addresses(&self, shard: u64) -> Vec<String> {
+        let replicas = self.map.replicas(shard).into_iter();
+        let addresses = replicas.map(|replica| self.address(replica));
+        addresses.filter(|address| !address.is_empty()).collect()
+    }
+
+    /// The answer to whoever asks this node for a shard that others have.
+    pub(crate) fn not_here(&self, shard: u64) -> CallError {
+        CallError::NotHere {
+            map_version: self.map.version(),
+            replica_addresses: self.replica_addresses(shard),
+        }
+    }
 }
 
 /// What a shard's tasks and its callers share.
@@ -90,7 +116,7 @@ impl Shard {
         range: ShardRange,
         context: ShardContext,
     ) -> Result<Self, GroupError> {
-        context.map.founded(&range);
+        context.map.founded(&range, true);
         let config = GroupConfig {
             group_id: range.shard,
             members: context.voters.of_group(range.shard).clone(),

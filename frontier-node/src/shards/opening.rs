@@ -81,9 +81,8 @@ pub(crate) async fn open_missing(
 ) -> Result<Opened, GroupError> {
     let mut opened = Opened::default();
     loop {
-        let known = shared.context.map.all().1.into_iter();
+        let known = shared.context.map.own().into_iter();
         let missing: Vec<u64> = known
-            .map(|(shard, _)| shard)
             .filter(|shard| shared.shards.get(*shard).is_none())
             .collect();
         opened.is_all = missing.is_empty();

@@ -7,13 +7,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::creating::comes_after;
 use super::descriptors::all_descriptors;
 use super::{Engine, Shared};
 use crate::db_cell::Generation;
 use crate::errors::{GroupError, StateError};
 use crate::group::{AppliedState, load_applied};
-use crate::ids::{GroupId, NodeId};
+use crate::ids::{GroupId, NodeId, comes_after};
 use crate::state::StateView;
 use crate::wire::DescriptorMsg;
 

@@ -6,7 +6,7 @@ use rocksdb::{WriteBatch, WriteOptions};
 use super::{Engine, Shared};
 use crate::errors::GroupError;
 use crate::group::{AppliedState, GroupConfig, founding_log_id, load_applied};
-use crate::ids::{GroupId, NodeId, process_of};
+use crate::ids::{GroupId, NodeId, comes_after, process_of};
 use crate::limits::MAX_MEMBERS;
 use crate::log::{LogField, LogOp};
 use crate::raft_types::Membership;
@@ -34,16 +34,11 @@ impl Shared {
     }
 
     /// Whether the state holds rows of a group. Blocks.
-    pub(super) fn has_rows(&self, group_id: GroupId) -> Result<bool, String> {
+    pub(crate) fn has_rows(&self, group_id: GroupId) -> Result<bool, String> {
         let db = self.state_cell.get().map_err(|error| error.to_string())?;
         let applied = load_applied(&StateView::new(&db), group_id);
         Ok(applied.map_err(|error| error.to_string())?.log_id.is_some())
     }
-}
-
-/// Whether a replica may come after one that was removed: its id was issued later. Both are of one process.
-pub(super) const fn comes_after(replica: NodeId, removed: NodeId) -> bool {
-    replica > removed
 }
 
 /// What is here when a replica is to be made.

@@ -162,8 +162,11 @@ async fn transfer(running: &Running, request: &[u8]) -> Result<Bytes, TransportE
     let request: TransferRequestMsg = decode("transfer request", request).map_err(malformed)?;
     check_target(running, request.to)?;
     let from: Vote = request.from_leader.into();
-    let request =
-        TransferLeaderRequest::new(from, request.to, request.last_log_id.map(LogId::from));
+    let request = TransferLeaderRequest::new(
+        from,
+        request.to_node_id,
+        request.last_log_id.map(LogId::from),
+    );
     let reply = match running
         .raft
         .handle_transfer_leader(request)

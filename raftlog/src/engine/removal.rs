@@ -10,14 +10,13 @@ use std::sync::Arc;
 use prost::Message;
 use rocksdb::{DB, WriteBatch, WriteOptions};
 
-use super::creating::comes_after;
 use super::descriptors::all_descriptors;
 use super::{Engine, Shared};
 use crate::errors::GroupError;
 use crate::fault::{DiskStep, Rule};
 use crate::group::{GroupSlot, Instance};
 use crate::health::classify;
-use crate::ids::{GroupId, NodeId};
+use crate::ids::{GroupId, NodeId, comes_after};
 use crate::log::{LogField, LogOp, reset_group};
 use crate::rows::KeyRange;
 use crate::state::{groups_with_rows, meta_bounds, user_bounds};
@@ -151,6 +150,15 @@ impl Engine {
         if let Some(reason) = self.shared.health.failure() {
             return Err(GroupError::Stopped(reason));
         }
+        self.remove_found(group_id, replica).await?;
+        if let Some(slot) = self.shared.slot(group_id) {
+            self.shared.forget(&slot);
+        }
+        Ok(())
+    }
+
+    /// Removes what is here, if anything is.
+    async fn remove_found(&self, group_id: GroupId, replica: NodeId) -> Result<(), GroupError> {
         match self.shared.descriptor_of(group_id).await? {
             Some(known) if known.unfinished => {
                 let removed = known.replica;
@@ -216,12 +224,8 @@ impl Engine {
             group_id,
             reason: error.to_string(),
         })??;
-        self.finish_removal(group_id, begun(replica, ranges))
-            .await?;
-        if let Some(slot) = &slot {
-            self.shared.forget(slot);
-        }
-        Ok(())
+        // The slot stays until all is done: another try makes the machine anew to learn the ranges.
+        self.finish_removal(group_id, begun(replica, ranges)).await
     }
 
     async fn check_children(&self, group_id: GroupId) -> Result<(), GroupError> {

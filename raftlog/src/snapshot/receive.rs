@@ -8,6 +8,7 @@ use futures::stream::BoxStream;
 use openraft::storage::Snapshot;
 
 use super::chunks::open;
+use super::foreign::foreign_owner;
 use super::held::{HeldRows, Way};
 use super::stage::{StageError, Stager};
 use super::{SnapshotData, stage::Staged};
@@ -16,7 +17,7 @@ use crate::errors::TransportError;
 use crate::group::Running;
 use crate::raft_types::{SnapshotMeta, Vote};
 use crate::rows::KeyRange;
-use crate::wire::{SnapshotHeaderMsg, SnapshotReplyMsg, WireError, encode};
+use crate::wire::{SnapshotReplyMsg, WireError, encode};
 
 fn malformed(error: &WireError) -> TransportError {
     TransportError::Malformed(error.to_string())
@@ -37,7 +38,9 @@ pub(crate) async fn receive(
     let header = first.header.ok_or_else(broke_off)?;
     check_target(running, header.to)?;
     let vote: Vote = header.vote.into();
-    let staged = stage(shared, header, chunks).await?;
+    let ranges: Vec<KeyRange> = header.ranges.into_iter().map(KeyRange::from).collect();
+    refuse_foreign_rows(running, ranges.clone()).await?;
+    let staged = stage(shared, header.meta.into(), ranges, chunks).await?;
     let meta = staged.meta.clone();
     let snapshot = Snapshot {
         meta,
@@ -57,13 +60,29 @@ fn broke_off() -> TransportError {
     TransportError::Malformed("the snapshot broke off".to_owned())
 }
 
+/// Refuses a snapshot of rows that are another group's here: a parent that has not applied the split, or a replica whose
+/// removal is due. Asked before anything is staged, since the refusal of an install would stop the group.
+async fn refuse_foreign_rows(
+    running: &Running,
+    ranges: Vec<KeyRange>,
+) -> Result<(), TransportError> {
+    let instance = Arc::clone(&running.instance);
+    let group_id = instance.group_id;
+    let lanes = Arc::clone(&instance.shared.read_lanes);
+    let look = move || foreign_owner(&instance, ranges.iter());
+    let owner = lanes.run(group_id, look).await.map_err(remote)?;
+    match owner.map_err(remote)? {
+        None => Ok(()),
+        Some(owner) => Err(remote(format!("group {owner} owns rows of the snapshot"))),
+    }
+}
+
 async fn stage(
     shared: &Arc<Shared>,
-    header: SnapshotHeaderMsg,
+    meta: SnapshotMeta,
+    ranges: Vec<KeyRange>,
     mut chunks: BoxStream<'static, Bytes>,
 ) -> Result<Staged, TransportError> {
-    let meta: SnapshotMeta = header.meta.into();
-    let ranges = header.ranges.into_iter().map(KeyRange::from).collect();
     let failed = |error: StageError| remote(error);
     let mut stager = Stager::start(shared, meta, ranges).map_err(failed)?;
     let mut sequence = 1;

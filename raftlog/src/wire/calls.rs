@@ -131,10 +131,14 @@ pub(crate) struct VoteReplyMsg {
 pub(crate) struct TransferRequestMsg {
     #[prost(message, required, tag = "1")]
     pub(crate) from_leader: VoteMsg,
+    /// Who is to take over. All voters are told.
     #[prost(uint64, tag = "2")]
-    pub(crate) to: u64,
+    pub(crate) to_node_id: u64,
     #[prost(message, optional, tag = "3")]
     pub(crate) last_log_id: Option<LogIdMsg>,
+    /// The replica that is told.
+    #[prost(uint64, tag = "4")]
+    pub(crate) to: u64,
 }
 
 /// Answer to a request to take over: at most one field is set. None: accepted.
