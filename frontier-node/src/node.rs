@@ -6,9 +6,9 @@ use std::time::Duration;
 use client::{Frontier, Peer, Router, RouterError, RouterOptions};
 use parking_lot::RwLock;
 use proto::frontier_v1 as pb;
-use raftlog::{Engine, Group, GroupError, NodeId, OpenError};
+use raftlog::{Engine, Group, GroupError, OpenError};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use urlkey::CANONICALIZER_VERSION;
 
@@ -19,12 +19,12 @@ use crate::http::{self, Pages};
 use crate::identity::{Descriptor, FoundingVoters, IdentityError};
 use crate::known::{FilterError, KnownFilter};
 use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
-use crate::map::{MapGroup, MapNode, MapParts};
+use crate::map::{MapGroup, MapNode, MapParts, MapView};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
 use crate::service::{LocalFrontier, NodeShared};
-use crate::shard::{Shard, ShardContext, hand_over};
-use crate::shards::{Opener, Shards, open_missing};
+use crate::shard::{ShardContext, hand_over};
+use crate::shards::{Keeper, Late, Shards, open_shards};
 use crate::state::LocalMap;
 use crate::work::Work;
 
@@ -53,7 +53,6 @@ pub enum NodeError {
 
 /// A node: all its shards over one log.
 pub struct FrontierNode {
-    replica: NodeId,
     shared: Arc<NodeShared>,
     engine: Arc<Engine>,
     router: Arc<Router>,
@@ -84,6 +83,8 @@ impl FrontierNode {
             clocks,
             engine,
             map,
+            #[cfg(test)]
+                views: told,
         } = options;
         let for_identity = Arc::clone(&suffixes);
         let work = Work::from(&engine.threads);
@@ -114,7 +115,6 @@ impl FrontierNode {
             clocks,
             filter: Arc::new(filter),
             metrics: Arc::clone(&metrics),
-            voters: Arc::new(FoundingVoters::of(&descriptor, voters)),
             map: Arc::new(LocalMap::default()),
             hints: Arc::new(Hints::new(Arc::clone(&book))),
             waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
@@ -123,13 +123,14 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
+        let voters = Arc::new(FoundingVoters::of(&descriptor, voters));
         let map = match map {
             Some(options) => {
                 let parts = MapParts {
                     engine: Arc::clone(&engine),
                     process: node_id,
                     descriptor: descriptor.clone(),
-                    voters: Arc::clone(&context.voters),
+                    voters: Arc::clone(&voters),
                     book: Arc::clone(&book),
                 };
                 Some(MapNode::start(parts, options, &stop).await?)
@@ -146,7 +147,15 @@ impl FrontierNode {
             book,
             context,
         });
-        open_shards(&engine, &shared, &descriptor).await?;
+        let views = map.as_ref().map(|map| map.views());
+        #[cfg(test)]
+        let views = views.or(told);
+        let late = if views.is_some() {
+            Late::ByMap
+        } else {
+            Late::ByParent
+        };
+        open_shards(&engine, &shared, &descriptor, &voters, late).await?;
         let local = Peer {
             address: shared.book.address_of(node_id).unwrap_or_default(),
             frontier: Arc::new(LocalFrontier::new(Arc::clone(&shared))),
@@ -160,7 +169,6 @@ impl FrontierNode {
             more: RwLock::default(),
         });
         let node = Self {
-            replica: node_id,
             shared,
             engine,
             router,
@@ -168,20 +176,22 @@ impl FrontierNode {
             map,
             stop,
         };
-        node.start_tasks();
+        node.start_tasks(views);
         Ok(node)
     }
 
-    fn start_tasks(&self) {
-        let opener = Opener {
-            engine: Arc::clone(&self.engine),
-            shared: Arc::clone(&self.shared),
-            router: Arc::clone(&self.router),
-        };
+    fn start_tasks(&self, views: Option<watch::Receiver<MapView>>) {
+        let keeper = Keeper::new(
+            Arc::clone(&self.engine),
+            Arc::clone(&self.shared),
+            Arc::clone(&self.router),
+            self.map.clone(),
+            views,
+        );
         for shard in self.shared.shards.all() {
-            opener.start(shard);
+            keeper.start(shard);
         }
-        tokio::spawn(self.stop.clone().run_until_cancelled_owned(opener.run()));
+        tokio::spawn(self.stop.clone().run_until_cancelled_owned(keeper.run()));
     }
 
     /// The frontier of this process.
@@ -229,7 +239,7 @@ impl FrontierNode {
     /// `longest`.
     pub async fn hand_over(&self, longest: Duration) {
         let led = self.groups().into_iter().filter(|g| g.status().is_leader);
-        let all = futures::future::join_all(led.map(|group| hand_over(group, self.replica)));
+        let all = futures::future::join_all(led.map(hand_over));
         if tokio::time::timeout(longest, all).await.is_err() {
             tracing::info!("not every leadership was handed over in time");
         }
@@ -433,44 +443,14 @@ impl Gauges {
                 .into_iter()
                 .for_each(|(name, count)| metrics.shard_event(*id, name, count));
         }
+        metrics.keep_shards(&self.shared.shards.ids());
         metrics.text()
     }
-}
 
-/// Opens the shards of the founding, then what they have become: their children, and groups whose parents have forgotten them.
-/// Each replays what it had committed.
-async fn open_shards(
-    engine: &Engine,
-    shared: &NodeShared,
-    descriptor: &Descriptor,
-) -> Result<(), GroupError> {
-    let context = &shared.context;
-    for range in &descriptor.shards {
-        if !descriptor.is_fed_by_rejoining()
-            && !context
-                .voters
-                .of_group(range.shard)
-                .contains(&context.replica)
-        {
-            continue;
-        }
-        match Shard::found(engine, *range, context.clone()).await {
-            Ok(shard) => shared.shards.insert(Arc::new(shard)),
-            // It was removed since, and may have come back under a later id.
-            Err(GroupError::Removed { .. } | GroupError::Conflict(_)) => {}
-            Err(error) => return Err(error),
-        }
+    /// The shards that this node has, or is about to open.
+    pub(crate) fn shards(&self) -> Vec<u64> {
+        self.shared.context.map.own()
     }
-    open_missing(engine, shared).await?;
-    for id in engine.created_groups().await? {
-        // 0 is the cluster's own group.
-        if id != 0 && shared.shards.get(id).is_none() {
-            let shard = Shard::open(engine, id, None, context.clone()).await?;
-            shared.shards.insert(Arc::new(shard));
-        }
-    }
-    open_missing(engine, shared).await?;
-    Ok(())
 }
 
 async fn blocking<T: Send + 'static>(

@@ -106,8 +106,6 @@ impl MapNode {
             Some(MapGroup::open(engine, copy).await?)
         } else if voters.contains(&self.parts.process) {
             MapGroup::found(engine, voters, copy).await?
-        } else if self.parts.descriptor.is_fed_by_rejoining() {
-            Some(MapGroup::join(engine, self.parts.process, copy).await?)
         } else {
             None
         };

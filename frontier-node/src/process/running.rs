@@ -128,11 +128,7 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         tokio::spawn(async move { node.serve_http(http, allow).await })
     };
     let refused = parts.transport.refused();
-    let elections = tokio::spawn(take_over(
-        Arc::clone(&parts.node),
-        descriptor.replica,
-        refused,
-    ));
+    let elections = tokio::spawn(take_over(Arc::clone(&parts.node), refused));
     announce(&descriptor, grpc_address, http_address);
     let ended = tokio::select! {
         () = stop.cancelled() => Ok(()),

@@ -42,6 +42,11 @@ impl Extent {
     pub(crate) const fn holds(&self, partition: u64) -> bool {
         self.first <= partition && partition <= self.last
     }
+
+    /// Whether both own some hash.
+    pub(crate) const fn overlaps(&self, other: &Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
 }
 
 impl From<&Shard> for Extent {
@@ -100,6 +105,21 @@ impl Known {
     fn version(&self) -> u64 {
         let epochs = self.places.values().map(|place| place.extent.epoch);
         epochs.fold(1, u64::saturating_add)
+    }
+
+    /// A shard keeps its first hash for ever. So where nobody here has heard of all splits, whoever begins later ends who begins
+    /// before, and no hash has two owners.
+    fn cut_overlaps(&mut self) {
+        let mut places: Vec<&mut Place> = self.places.values_mut().collect();
+        places.sort_unstable_by_key(|place| place.extent.first);
+        let mut next_first = None;
+        for place in places.into_iter().rev() {
+            let extent = &mut place.extent;
+            if let Some(before) = next_first.and_then(|next: u64| next.checked_sub(1)) {
+                extent.last = extent.last.min(before.max(extent.first));
+            }
+            next_first = Some(extent.first);
+        }
     }
 
     /// Of what is known and what is told the higher epoch stays.
@@ -194,10 +214,19 @@ impl LocalMap {
         self.known.read().nodes.clone()
     }
 
-    /// A shard of the founding, whose replica here may have no rows yet, or which has none here.
-    pub(crate) fn founded(&self, range: &ShardRange, is_own: bool) {
+    /// A shard of the founding, wherever it is.
+    pub(crate) fn founded(&self, range: &ShardRange) {
         self.change(|known| {
-            known.take(range.shard, Extent::from(range)).is_own |= is_own;
+            known.take(range.shard, Extent::from(range));
+        });
+    }
+
+    /// A replica of the shard is open here; it may have no rows yet.
+    pub(crate) fn opened(&self, shard: u64) {
+        self.change(|known| {
+            if let Some(place) = known.places.get_mut(&shard) {
+                place.is_own = true;
+            }
         });
     }
 
@@ -259,6 +288,7 @@ impl LocalMap {
     fn change(&self, change: impl FnOnce(&mut Known)) {
         let mut known = self.known.write();
         change(&mut known);
+        known.cut_overlaps();
         let version = known.version();
         // Under the lock, so that versions are published in their order.
         if self.version.swap(version, Ordering::AcqRel) != version {

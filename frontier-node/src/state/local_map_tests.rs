@@ -46,7 +46,7 @@ fn copy(version: u64, shards: &[(u64, Extent, &[u64])]) -> ShardMap {
 #[test]
 fn a_split_is_one_change() {
     let map = LocalMap::default();
-    map.founded(&WHOLE, true);
+    map.founded(&WHOLE);
     assert!(map.news().now_or_never().is_none());
     let split = [
         (1, extent(0, 9, 1), None),
@@ -62,7 +62,7 @@ fn a_split_is_one_change() {
     );
     // A repeat, and what was before, change nothing.
     map.seeded(&split, Vec::new());
-    map.founded(&WHOLE, true);
+    map.founded(&WHOLE);
     assert!(map.news().now_or_never().is_none());
     assert_eq!(map.extent(1), Some(extent(0, 9, 1)));
 }
@@ -81,7 +81,7 @@ fn what_a_child_became_is_not_taken_back_by_what_its_parent_remembers() {
 #[test]
 fn the_higher_epoch_is_the_truth_whoever_says_it() {
     let map = LocalMap::default();
-    map.founded(&WHOLE, true);
+    map.founded(&WHOLE);
     map.follow(&copy(1, &[(1, extent(0, u64::MAX, 1), &[1, 2])]));
     assert_eq!(map.version(), 2);
     map.learn([
@@ -101,6 +101,11 @@ fn the_higher_epoch_is_the_truth_whoever_says_it() {
     ];
     map.follow(&copy(3, &halves));
     assert_eq!((map.version(), map.replicas(2)), (7, vec![2, 3]));
+    assert_eq!(map.own(), [1, 2]);
+    map.left(1);
+    assert_eq!(map.own(), [2]);
+    map.opened(1);
+    map.opened(7);
     assert_eq!(map.own(), [1, 2]);
     map.left(1);
     assert_eq!((map.own(), map.replicas(1)), (vec![2], vec![1, 2]));
@@ -125,4 +130,24 @@ fn an_older_copy_of_the_map_says_nothing() {
         (map.address(1).as_deref(), map.address(2)),
         (Some("n1"), None)
     );
+}
+
+/// The parent left this node, its child stayed, and the node starts before it hears of a map: the founding says that the parent has
+/// everything, and the child's rows know better.
+#[test]
+fn a_child_without_its_parent_owns_what_it_has() {
+    let map = LocalMap::default();
+    map.founded(&WHOLE);
+    map.learn([
+        (7, extent(50, 59, 4), None),
+        (9, extent(60, u64::MAX, 4), None),
+    ]);
+    let owned = [
+        (1, extent(0, 49, 0)),
+        (7, extent(50, 59, 4)),
+        (9, extent(60, u64::MAX, 4)),
+    ];
+    assert_eq!(map.all(), (9, owned.to_vec()));
+    map.founded(&WHOLE);
+    assert_eq!(map.extent(1), Some(extent(0, 49, 0)));
 }

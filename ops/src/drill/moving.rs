@@ -64,16 +64,6 @@ impl Mover {
         done.await.map(|_| ())
     }
 
-    /// Lets the cluster choose where a shard is.
-    pub async fn free(&self, shard: u64) -> Result<(), String> {
-        let request = pb::PinRequest {
-            shard,
-            nodes: Vec::new(),
-        };
-        let done = self.change(async |admin| admin.pin(request.clone()).await);
-        done.await.map(|_| ())
-    }
-
     /// A change, asked for again and again under the same number until it is answered.
     async fn change(
         &self,
