@@ -111,8 +111,8 @@ impl MapNode {
         };
         if let Some(zero) = zero {
             self.take_zero(zero);
-            self.look_for_quorum();
         }
+        self.look_for_quorum();
         Ok(())
     }
 
@@ -211,7 +211,8 @@ impl MapNode {
             return;
         }
         let reason = "most founding nodes had lost their first disk before there was a group 0: it has no quorum";
-        if self.set_not_founded(reason) {
+        // Without a replica of group 0 this node knows no map yet, and others may have one.
+        if self.set_not_founded(reason) && self.zero().is_some() {
             tracing::warn!(reason, "the shape of this cluster stays as it is");
         }
     }

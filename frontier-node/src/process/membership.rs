@@ -47,7 +47,7 @@ pub(super) async fn member(
             has_store: !settings.no_store,
             process,
             suffixes: Arc::clone(&suffixes),
-            contacts: contacts(settings, &book)?,
+            contacts: contacts(settings, &book, descriptor.is_some())?,
             patience_ms: JOIN_REACH_MS,
             book: Arc::clone(&book),
         };
@@ -149,11 +149,17 @@ fn address(settings: &Settings, node: u32, grpc: &StdListener) -> Result<String,
     }
 }
 
-/// Whom a node asks that joins: whom it was told, and whom an earlier try heard of.
-fn contacts(settings: &Settings, book: &AddressBook) -> Result<Vec<String>, ProcessError> {
+/// Whom a node asks that joins: whom it was told, and once it began to join, whom it has heard of since.
+fn contacts(
+    settings: &Settings,
+    book: &AddressBook,
+    is_begun: bool,
+) -> Result<Vec<String>, ProcessError> {
     let mut contacts = settings.join.clone();
-    let known = book.present().into_iter().map(|entry| entry.address);
-    contacts.extend(known.filter(|address| !address.is_empty()));
+    if is_begun {
+        let known = book.present().into_iter().map(|entry| entry.address);
+        contacts.extend(known.filter(|address| !address.is_empty()));
+    }
     if contacts.is_empty() {
         let reason = "this directory began to join a cluster: name a member of it with --join";
         return Err(BootstrapError::Refused(reason.to_owned()).into());
