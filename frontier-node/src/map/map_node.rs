@@ -17,6 +17,7 @@ use super::map_group::{MapError, MapGroup};
 use super::options::{IsLinked, MapOptions};
 use super::own_replica::OwnReplica;
 use super::remote::Remote;
+use super::rules::ShapeRules;
 use super::shaper::Shaper;
 use super::upkeep::Upkeep;
 use crate::cluster::{AddressBook, Greeter, node_number};
@@ -40,6 +41,7 @@ pub(crate) struct MapNode {
     is_linked: IsLinked,
     copy: Arc<MapCell>,
     shaper: Arc<dyn Shaper>,
+    rules: ShapeRules,
     not_founded: parking_lot::Mutex<String>,
     zero: watch::Sender<Option<OpenZero>>,
     stop: CancellationToken,
@@ -61,11 +63,11 @@ impl MapNode {
         stop: &CancellationToken,
     ) -> Result<Arc<Self>, GroupError> {
         let shaper = options.shaper.unwrap_or_else(|| {
-            Arc::new(Remote {
-                greeter: Arc::clone(&options.greeter),
-                book: Arc::clone(&parts.book),
-                cluster_id: parts.descriptor.cluster_id,
-            })
+            Arc::new(Remote::new(
+                Arc::clone(&options.greeter),
+                Arc::clone(&parts.book),
+                parts.descriptor.cluster_id,
+            ))
         });
         let node = Arc::new(Self {
             parts,
@@ -73,6 +75,7 @@ impl MapNode {
             is_linked: options.is_linked,
             copy: options.copy,
             shaper,
+            rules: options.rules,
             not_founded: parking_lot::Mutex::default(),
             zero: watch::Sender::new(None),
             stop: stop.clone(),
@@ -103,8 +106,6 @@ impl MapNode {
             Some(MapGroup::open(engine, copy).await?)
         } else if voters.contains(&self.parts.process) {
             MapGroup::found(engine, voters, copy).await?
-        } else if self.parts.descriptor.is_fed_by_rejoining() {
-            Some(MapGroup::join(engine, self.parts.process, copy).await?)
         } else {
             None
         };
@@ -183,6 +184,14 @@ impl MapNode {
 
     pub(crate) fn shaper(&self) -> &dyn Shaper {
         self.shaper.as_ref()
+    }
+
+    pub(super) fn shared_shaper(&self) -> Arc<dyn Shaper> {
+        Arc::clone(&self.shaper)
+    }
+
+    pub(super) const fn rules(&self) -> &ShapeRules {
+        &self.rules
     }
 
     /// Whether this node has an open link to a replica's process, or is it.

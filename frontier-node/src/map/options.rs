@@ -5,6 +5,7 @@ use std::sync::Arc;
 use raftlog::NodeId;
 
 use super::map_cell::MapCell;
+use super::rules::ShapeRules;
 use super::shaper::Shaper;
 use crate::cluster::{Greeter, Member};
 
@@ -22,6 +23,8 @@ pub struct MapOptions {
     pub(crate) copy: Arc<MapCell>,
     /// What carries jobs out; `None`: the shards' leaders, asked over the nodes' internal service.
     pub shaper: Option<Arc<dyn Shaper>>,
+    /// What its leader does unasked.
+    pub rules: ShapeRules,
 }
 
 impl MapOptions {
@@ -32,6 +35,7 @@ impl MapOptions {
             is_linked,
             copy: Arc::clone(&member.copy),
             shaper: None,
+            rules: ShapeRules::default(),
         }
     }
 }

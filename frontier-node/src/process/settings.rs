@@ -9,6 +9,7 @@ use serde::Deserialize;
 use shard_map::limits::REPLICAS;
 
 use crate::limits::{CONFIG_SIZE_BYTES, NODE_NUMBER};
+use crate::map::ShapeRules;
 
 /// Why settings were refused.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +112,19 @@ pub struct Settings {
     /// Space to keep free on the device, bytes [default: 134217728].
     #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_MIN_FREE_BYTES")]
     pub min_free_bytes: Option<u64>,
+    /// Replace a node that has been silent for so long: it is emptied and given up for good. 0: never [default: 0].
+    #[arg(long, value_name = "SECONDS", env = "ESCAPEMENT_REPLACE_AFTER_S")]
+    pub replace_after_s: Option<u64>,
+    /// Split a shard whose rows take more than that on disk, bytes. 0: never for that [default: 0].
+    #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_SPLIT_ABOVE_SIZE_BYTES")]
+    pub split_above_size_bytes: Option<u64>,
+    /// Split a shard that applies more entries of its log than that in a second. 0: never for that [default: 0].
+    #[arg(
+        long,
+        value_name = "ENTRIES",
+        env = "ESCAPEMENT_SPLIT_ABOVE_ENTRIES_PER_S"
+    )]
+    pub split_above_entries_per_s: Option<u64>,
     /// For drills: the wall clock is wrong by so much, ms.
     #[arg(long, allow_negative_numbers = true, hide = true)]
     #[serde(skip)]
@@ -165,6 +179,11 @@ impl Settings {
             suffix_list: self.suffix_list.or(file.suffix_list),
             block_cache_size_bytes: self.block_cache_size_bytes.or(file.block_cache_size_bytes),
             min_free_bytes: self.min_free_bytes.or(file.min_free_bytes),
+            replace_after_s: self.replace_after_s.or(file.replace_after_s),
+            split_above_size_bytes: self.split_above_size_bytes.or(file.split_above_size_bytes),
+            split_above_entries_per_s: self
+                .split_above_entries_per_s
+                .or(file.split_above_entries_per_s),
             test_wall_offset: self.test_wall_offset,
             test_clock_rate: self.test_clock_rate,
         }
@@ -283,6 +302,18 @@ impl Settings {
         Err(wrong("listen", format!("port {listen} is not {what}")))
     }
 
+    /// What this node does unasked while it leads group 0. The same on all nodes, or it depends on who leads.
+    pub fn rules(&self) -> ShapeRules {
+        let rules = ShapeRules {
+            replace_after_ms: self.replace_after_s.unwrap_or(0).saturating_mul(1_000),
+            ..ShapeRules::default()
+        };
+        rules.splitting_above(
+            self.split_above_size_bytes.unwrap_or(0),
+            self.split_above_entries_per_s.unwrap_or(0),
+        )
+    }
+
     /// This node among those that found a cluster.
     fn own_peer(&self) -> Result<Option<String>, SettingsError> {
         let mut founders = self.founders()?.into_iter();
@@ -306,6 +337,7 @@ impl Settings {
     pub fn number(&self) -> u32 {
         self.node.unwrap_or(1)
     }
+
     /// Where gRPC listens.
     pub fn listen(&self) -> SocketAddr {
         self.listen
@@ -397,6 +429,19 @@ mod tests {
             [(1, "127.0.0.1:7700".to_owned())]
         );
         assert!(!settings.allow_non_loopback);
+    }
+
+    #[test]
+    fn nothing_is_split_or_given_up_by_itself_unless_asked_for() {
+        let rules = parsed(&["--dir", "x"]).unwrap().rules();
+        assert_eq!(rules, ShapeRules::default());
+        assert!(rules.replace_after_ms == 0 && !rules.split.enabled);
+        let flags = ["--dir", "x", "--replace-after-s", "90"];
+        let asked = [&flags[..], &["--split-above-entries-per-s", "50"]].concat();
+        let rules = parsed(&asked).unwrap().rules();
+        assert_eq!(rules.replace_after_ms, 90_000);
+        assert!(rules.split.enabled && rules.split.size_bytes == 0);
+        assert_eq!(rules.split.load, 50_000);
     }
 
     #[test]

@@ -5,12 +5,15 @@
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
-//! | `split`, `transfer` | changes; `cancel-job` is in `split` |
+//! | `split`, `places`, `transfer` | changes; `cancel-job` is in `split` |
+//! | `job` | a job that a change began, watched |
 //! | `tables`, `json` | the answers for people and for programs |
 
 mod args;
 mod ask;
+mod job;
 mod json;
+mod places;
 mod reads;
 mod split;
 mod tables;
@@ -47,6 +50,13 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Shards => reads::shards(&mut asker).await,
         Command::Jobs(args) => reads::jobs(&mut asker, args.job).await,
         Command::Split(args) => split::run(&mut asker, args).await,
+        Command::Move(args) => places::move_replica(&mut asker, args).await,
+        Command::Drain(args) => places::drain(&mut asker, args).await,
+        Command::Undrain(args) => places::undrain(&mut asker, args).await,
+        Command::Replace(args) => places::replace(&mut asker, args).await,
+        Command::Leave(args) => places::leave(&mut asker, args).await,
+        Command::Pin(args) => places::pin(&mut asker, args).await,
+        Command::PreferLeader(args) => places::prefer_leader(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
     }

@@ -191,6 +191,102 @@ impl Admin {
             .await
     }
 
+    /// Begins to give a replica of one node to another.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn move_replica(
+        &self,
+        request: pb::MoveRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.r#move(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Begins to empty a node that lives.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn drain(&self, request: pb::DrainRequest) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.drain(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Gives a node that was being emptied its place back.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn undrain(
+        &self,
+        request: pb::UndrainRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.undrain(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Begins to empty a node that is dead and to give it up.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn replace(
+        &self,
+        request: pb::ReplaceRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.replace(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Takes an empty node out of the cluster.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn leave(&self, request: pb::LeaveRequest) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.leave(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Says on which nodes a group's replicas should be.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn pin(&self, request: pb::PinRequest) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.pin(self.timed(request.clone())).await
+        })
+        .await
+    }
+
+    /// Says which node should lead a group.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn prefer_leader(
+        &self,
+        request: pb::PreferLeaderRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.prefer_leader(self.timed(request)).await
+        })
+        .await
+    }
+
     /// Begins a split.
     ///
     /// # Errors

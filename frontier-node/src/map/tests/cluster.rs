@@ -11,7 +11,7 @@ use proto::admin_v1::admin_client::AdminClient;
 use proto::raft_v1::nodes_server::NodesServer;
 use raftlog::testing::LocalNetwork;
 use raftlog::{NodeId, RaftTiming};
-use shard_map::ShardMap;
+use shard_map::{Body, ShardMap};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ use crate::cluster::{
     replica_id,
 };
 use crate::identity::Descriptor;
-use crate::map::{MapCell, MapOptions, Shaper};
+use crate::map::{MapCell, MapOptions, ShapeRules, Shaper};
 use crate::{FrontierNode, NodeOptions};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -48,6 +48,8 @@ pub(super) struct Cluster {
     pub(super) network: LocalNetwork,
     shaper: Option<Arc<dyn Shaper>>,
     has_map: bool,
+    /// What the driver does unasked.
+    pub(super) rules: ShapeRules,
 }
 
 impl Cluster {
@@ -76,6 +78,7 @@ impl Cluster {
             network: LocalNetwork::default(),
             shaper,
             has_map: true,
+            rules: ShapeRules::default(),
         };
         for node in 1..=nodes {
             cluster.write_descriptor(replica_id(node, 0));
@@ -86,6 +89,20 @@ impl Cluster {
     /// Nodes 1, 2, ... that have founded their map.
     pub(super) async fn start(nodes: u32, shards: u64, shaper: Option<Arc<dyn Shaper>>) -> Self {
         let mut cluster = Self::down(nodes, shards, shaper).await;
+        cluster.start_all().await;
+        cluster.wait_founded().await;
+        cluster
+    }
+
+    /// As above, with rules of its own for what is done unasked.
+    pub(super) async fn start_with(
+        nodes: u32,
+        shards: u64,
+        shaper: Option<Arc<dyn Shaper>>,
+        rules: ShapeRules,
+    ) -> Self {
+        let mut cluster = Self::down(nodes, shards, shaper).await;
+        cluster.rules = rules;
         cluster.start_all().await;
         cluster.wait_founded().await;
         cluster
@@ -106,6 +123,12 @@ impl Cluster {
         cluster.start_all().await;
         cluster.wait_founded().await;
         cluster
+    }
+
+    /// Applies a command to the map, through a node that may not lead; the job.
+    pub(super) async fn change(&self, body: Body) -> Option<u64> {
+        let map = Arc::clone(self.up.values().next().unwrap().node.map().unwrap());
+        map.change(&body.into()).await.unwrap().job
     }
 
     /// How the gossip of a node that is up ended.
@@ -261,6 +284,7 @@ impl Cluster {
             is_linked: Arc::new(|_| true),
             copy,
             shaper: self.shaper.clone(),
+            rules: self.rules,
         });
         options
     }
@@ -341,11 +365,16 @@ impl Cluster {
 
     /// Asks a node for a split; the answer.
     pub(super) async fn split(&self, node: u32, request: pb::SplitRequest) -> Answer {
-        let answer = self.admin(node).split(request).await.unwrap().into_inner();
-        match answer.end.unwrap() {
-            pb::change_response::End::Accepted(accepted) => Ok(accepted),
-            pb::change_response::End::Refused(reason) => Err(reason),
-        }
+        let answered = self.admin(node).split(request).await.unwrap();
+        answer(answered.into_inner())
+    }
+}
+
+/// What a change came to.
+pub(super) fn answer(answered: pb::ChangeResponse) -> Answer {
+    match answered.end.unwrap() {
+        pb::change_response::End::Accepted(accepted) => Ok(accepted),
+        pb::change_response::End::Refused(reason) => Err(reason),
     }
 }
 
