@@ -66,7 +66,7 @@ async fn tell_parent(
 }
 
 /// The child's voters are the parent's. Those are the plan's, or those of the same nodes on newer disks: a lost disk is
-/// made good without the map, which follows (`new_disk`), the child's as the parent's.
+/// made good by a move, which was under way when the split was planned or came before the map said so.
 async fn voters(plan: &SplitPlan, shaper: &dyn Shaper) -> BTreeSet<NodeId> {
     let planned: BTreeSet<NodeId> = plan.voters.iter().copied().collect();
     let nodes = |ids: &BTreeSet<NodeId>| -> BTreeSet<u32> {
