@@ -165,6 +165,7 @@ async fn who_may_not_join_is_refused_with_the_reason() {
     let (newcomer, place) = (Newcomer::beside(&nodes), dir.path().join("fourth"));
     let list = dir.path().join("list");
     std::fs::write(&list, "com\n").unwrap();
+    let elsewhere = format!("127.255.0.9:{}", newcomer.grpc.port());
     let nowhere = ["127.0.0.1:9".to_owned()];
     let with = |contacts: &[String], more: &[&str]| {
         let mut command = newcomer.joining(&place, contacts);
@@ -180,6 +181,10 @@ async fn who_may_not_join_is_refused_with_the_reason() {
         (
             with(&contacts, &["--peer", "1=127.0.0.1:1"]),
             "leave out --peer",
+        ),
+        (
+            with(&contacts, &["--address", &elsewhere]),
+            "not reached at 127.255.0.9",
         ),
         (
             with(&nowhere, &[]),

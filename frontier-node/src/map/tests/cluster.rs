@@ -295,6 +295,7 @@ impl Cluster {
             copy,
             shaper: self.shaper.clone(),
             rules: self.rules,
+            keeps_zero: self.shaper.is_some(),
         });
         options
     }
