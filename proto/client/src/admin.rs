@@ -109,20 +109,31 @@ impl Admin {
         Err(last)
     }
 
-    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well.
+    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well, and where nobody says who
+    /// that is, all are. The newest copy counts.
     async fn read<R>(
         &self,
         copy: impl Fn(&R) -> Option<&pb::MapCopy>,
         call: impl AsyncFn(AdminClient<Channel>) -> Result<Response<R>, Status>,
     ) -> Result<R, AdminError> {
-        let first = self.anywhere(&call).await?;
-        let leader = copy(&first)
-            .filter(|copy| !copy.proven && !copy.leader_address.is_empty())
-            .map(|copy| copy.leader_address.clone());
-        let Some(leader) = leader else {
-            return Ok(first);
+        let mut best = self.anywhere(&call).await?;
+        let rank = |answer: &R| copy(answer).map(|copy| (copy.proven, copy.version));
+        let leader = copy(&best).map(|copy| copy.leader_address.clone());
+        let others = match leader {
+            Some(leader) if !leader.is_empty() => vec![leader],
+            _ => self.addresses.clone(),
         };
-        Ok(self.at(&leader, &call).await.unwrap_or(first))
+        for address in others {
+            if rank(&best).is_none_or(|(proven, _)| proven) {
+                break;
+            }
+            if let Ok(answer) = self.at(&address, &call).await
+                && rank(&answer) > rank(&best)
+            {
+                best = answer;
+            }
+        }
+        Ok(best)
     }
 
     /// The cluster in a few numbers.
