@@ -55,7 +55,7 @@ impl MapGroup {
             };
             engine.create_group(config).await?;
         } else {
-            engine.create_replica(GROUP_ZERO).await?;
+            engine.create_replica(GROUP_ZERO, replica).await?;
         }
         let (db, cell) = (engine.state(), Arc::new(MapCell::default()));
         let there = Arc::clone(&cell);

@@ -100,7 +100,7 @@ impl Shard {
         if context.voters.contains(&context.replica) {
             engine.create_group(config).await?;
         } else {
-            engine.create_replica(range.shard).await?;
+            engine.create_replica(range.shard, context.replica).await?;
         }
         Self::open(engine, range.shard, None, context).await
     }

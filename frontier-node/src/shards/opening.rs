@@ -113,16 +113,18 @@ async fn open_child(
             |parent| Machine::stored_split(&ViewRows(view), ShardId(parent), ShardId(child));
         parent.is_some_and(|parent| split(parent).unwrap_or(false))
     };
-    let found = engine.create_child(child, is_named).await?;
+    let own = parent.and_then(|parent| shared.shards.get(parent));
+    let own = own.map_or(context.replica, |parent| parent.group().replica());
+    let found = engine.create_child(child, own, is_named).await?;
     let newborn = context.map.take_newborn(child);
     let machine = match found {
         ChildGroup::Created => newborn,
         ChildGroup::Existed => None,
         ChildGroup::Elsewhere => {
-            engine.create_replica(child).await?;
+            engine.create_replica(child, own).await?;
             None
         }
-        ChildGroup::Unfounded => return Ok(None),
+        ChildGroup::Unfounded | ChildGroup::Removed => return Ok(None),
     };
     tracing::info!(
         shard = child,
