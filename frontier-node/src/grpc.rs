@@ -212,6 +212,24 @@ impl Service for Skin {
     ) -> Result<Response<pb::ListUrlsResponse>, Status> {
         pass_on!(self, r, list_urls)
     }
+    async fn lost_store(
+        &self,
+        r: Request<pb::LostStoreRequest>,
+    ) -> Result<Response<pb::LostStoreResponse>, Status> {
+        pass_on!(self, r, lost_store)
+    }
+    async fn list_hosts(
+        &self,
+        r: Request<pb::ListHostsRequest>,
+    ) -> Result<Response<pb::ListHostsResponse>, Status> {
+        pass_on!(self, r, list_hosts)
+    }
+    async fn shard_settings(
+        &self,
+        r: Request<pb::ShardSettingsRequest>,
+    ) -> Result<Response<pb::ShardSettingsResponse>, Status> {
+        pass_on!(self, r, shard_settings)
+    }
     async fn nodes(
         &self,
         r: Request<pb::NodesRequest>,

@@ -68,6 +68,8 @@ pub const SHUTDOWN_MS: u64 = 10_000;
 pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;
 /// Rows that one slice of a listing reads at most.
 pub const LISTING_ROWS: usize = 1_024;
+/// Hosts that one slice of a listing names at most.
+pub const LISTED_HOSTS: usize = 1_024;
 /// Largest number of a node: it shares a 32-bit store id with the count of disks that the node lost.
 pub const NODE_NUMBER: u64 = 65_535;
 /// Largest incarnation of a node: it shares a 32-bit store id with the node's number.

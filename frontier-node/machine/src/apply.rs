@@ -68,6 +68,7 @@ impl Step<'_> {
             Some(Body::Deliver(batch)) => CommandReply::Deliver(self.deliver(batch)?),
             Some(Body::Split(split)) => CommandReply::Split(self.split(split)?),
             Some(Body::Recover(recover)) => CommandReply::Recover(self.recover(recover)?),
+            Some(Body::LostStore(slice)) => CommandReply::LostStore(self.lost_store(slice)?),
             None => CommandReply::Unknown,
         })
     }

@@ -145,6 +145,10 @@ counters! {
     SplitTakenOver = "split_taken_over",
     /// Recoveries: after a restore, or a lost quorum.
     Recoveries = "recoveries",
+    /// Pages queued again because their last copy was in a store that is gone.
+    LostStoreRequeued = "lost_store_requeued",
+    /// Reports whose page was queued again because they named stores that are gone.
+    LostStoreReports = "lost_store_reports",
 }
 
 #[cfg(test)]

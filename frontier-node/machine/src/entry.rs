@@ -1,7 +1,8 @@
 //! What the log carries: one entry with its stamps, the commands that share it, and the reply.
 
 use crate::command::{
-    deliver, discover, lease, recover, release, remove, report, restore, set_policy, split,
+    deliver, discover, lease, lost_store, recover, release, remove, report, restore, set_policy,
+    split,
 };
 
 /// One log entry. All commands of an entry are applied in order at one stamp.
@@ -22,7 +23,7 @@ pub struct Entry {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Command {
     /// Which command.
-    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
+    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 19")]
     pub body: Option<Body>,
 }
 
@@ -59,6 +60,9 @@ pub enum Body {
     /// One step of filling an empty shard from a backup.
     #[prost(message, tag = "10")]
     Restore(restore::Restore),
+    /// A page store is gone for good.
+    #[prost(message, tag = "19")]
+    LostStore(lost_store::LostStore),
 }
 
 /// What applying an entry answers.
@@ -95,6 +99,8 @@ pub enum CommandReply {
     Restore(restore::RestoreReply),
     /// To any other command while a restore fills the shard: nothing was done.
     BeingRestored,
+    /// To [`Body::LostStore`].
+    LostStore(lost_store::LostStoreReply),
     /// The command had no body this version knows.
     Unknown,
 }

@@ -54,7 +54,8 @@ pub use keys::{TAGS, key_ranges};
 pub use machine::Machine;
 pub use overlay::Overlay;
 pub use query::{
-    AuthorityRecord, ConservationTerms, HostRecord, ListedUrl, Listing, Load, Outbox, ShardStatus,
+    AuthorityRecord, BudgetRecord, ConservationTerms, CrawlRecord, HostListing, HostRecord,
+    LaneRecord, LeaseRecord, ListedUrl, Listing, Load, Outbox, ShardSettings, ShardStatus,
     SplitPoint, UrlRecord, UrlState,
 };
 pub use rows::{Row, Rows, RowsError};

@@ -75,6 +75,8 @@ pub const VALIDATOR_SIZE_BYTES: usize = 1_024;
 pub const REASON_SIZE_BYTES: usize = 64;
 /// Stores that a URL's record names.
 pub const STORES: usize = 16;
+/// Page stores that are gone for good, as a shard remembers them.
+pub const DEAD_STORES: usize = 1_024;
 /// Splits that a shard remembers, to answer a repeat as before.
 pub const SPLITS_REMEMBERED: usize = 64;
 /// Any duration in a policy, ms (366 days).

@@ -90,7 +90,10 @@ impl Machine {
 
     /// Whether hosts that stand under that crawl in the ordered sets may be leased for it.
     pub(crate) fn is_live(&self, crawl: u32) -> bool {
-        crawl == crate::state::host::ERRANDS || self.crawls.get(&crawl).is_some_and(Crawl::is_live)
+        let is_live = |crawl: &Crawl| crawl.is_live();
+        !self.meta.paused
+            && (crawl == crate::state::host::ERRANDS
+                || self.crawls.get(&crawl).is_some_and(is_live))
     }
 
     pub(crate) fn policy(&self, crawl: u32) -> Policy {

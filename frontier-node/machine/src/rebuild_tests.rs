@@ -10,10 +10,11 @@ use crate::{
     command::{
         discover::{Discover, Errand, ErrandResult, Item, ItemKind},
         lease::{Lease, LeaseCall, LeaseReply, Work},
+        lost_store::LostStore,
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::*,
-        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy, ShardPause},
         split::Split,
     },
     entry::CommandReply,
@@ -106,6 +107,11 @@ impl World {
             }),
             13 => Body::SetPolicy(SetPolicy {
                 policy: Some(self.policy(a, b)),
+            }),
+            14 if a % 5 == 0 => Body::LostStore(LostStore {
+                store: 1 + (b % 2) as u32,
+                sweep: b % 3 != 0,
+                cursor: Vec::new(),
             }),
             14 => Body::Remove(self.removal(a, b)),
             _ => Body::Discover(Discover {
@@ -218,6 +224,9 @@ impl World {
                 min_delay_ms: (a % 3) * 1_000,
                 block_for_ms: (a % 5) * 1_000,
             });
+        }
+        if a % 31 == 0 {
+            return Policy::ShardPause(ShardPause { paused: b % 3 == 0 });
         }
         Policy::Crawl(CrawlPolicy {
             crawl: 1 + (b % 2) as u32,

@@ -68,6 +68,8 @@ fn part_of(shard: u64, part: ExportPart) -> pb::ExportPart {
             token: cut.token,
             outbox_sequence: cut.outbox_sequence,
             applied_index,
+            paused: cut.paused,
+            dead_stores: cut.dead_stores,
         }),
         ExportPart::Rows(rows) => Part::Rows(rows.into()),
         ExportPart::End(rows) => Part::End(pb::ExportEnd { rows }),
@@ -114,6 +116,8 @@ fn step_of(step: Step) -> m::Step {
             now_ms: begin.now_ms,
             token: begin.token,
             outbox_sequence: begin.outbox_sequence,
+            paused: begin.paused,
+            dead_stores: begin.dead_stores,
         }),
         Step::Rows(rows) => m::Step::Rows(m::Rows {
             sequence: rows.sequence,

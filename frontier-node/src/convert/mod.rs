@@ -17,7 +17,7 @@ mod verifier;
 
 pub(crate) use discover::{discover_result, item_from_wire, item_to_wire};
 pub(crate) use lease::{lease_call, lease_response, ready_summary, within};
-pub(crate) use policy::policy_from_wire;
+pub(crate) use policy::{policy_from_wire, shard_settings};
 pub(crate) use record::{host_record, listed_url, url_record};
 pub(crate) use remove::remove_from_wire;
 pub(crate) use report::{invalid_result, release_from_wire, report_from_wire, report_result};

@@ -1,7 +1,7 @@
 //! What is known of URLs and hosts, as it is shown.
 
 use machine::command::lease::LeaseKind;
-use machine::{HostRecord, ListedUrl, UrlRecord, UrlState};
+use machine::{BudgetRecord, HostRecord, LaneRecord, LeaseRecord, ListedUrl, UrlRecord, UrlState};
 use proto::frontier_v1 as pb;
 
 use super::robots::validators_to_wire;
@@ -38,19 +38,23 @@ pub(crate) fn url_record(record: UrlRecord, asked: String) -> pb::UrlRecord {
         changes: record.changes,
         payload_size_bytes: record.payload_size_bytes,
         lost_leases: record.lost_leases,
+        crawl: record.crawl,
     }
 }
 
 /// A URL of a listing.
 pub(crate) fn listed_url(listed: ListedUrl) -> pb::ListedUrl {
-    let kind = match listed.kind {
+    pb::ListedUrl {
+        record: Some(url_record(listed.record, listed.url)),
+        kind: kind(listed.kind).into(),
+    }
+}
+
+const fn kind(kind: LeaseKind) -> pb::lease_key::Kind {
+    match kind {
         LeaseKind::Page => pb::lease_key::Kind::Page,
         LeaseKind::Robots => pb::lease_key::Kind::Robots,
         LeaseKind::Errand => pb::lease_key::Kind::Errand,
-    };
-    pb::ListedUrl {
-        record: Some(url_record(listed.record, listed.url)),
-        kind: kind.into(),
     }
 }
 
@@ -81,5 +85,39 @@ pub(crate) fn host_record(record: HostRecord) -> pb::HostRecord {
         waits_for: record.waits_for.to_owned(),
         budget_spent: record.budget_spent,
         authorities: authorities.collect(),
+        errands: record.errands,
+        failures: record.failures,
+        min_delay_ms: record.min_delay_ms,
+        paused: record.paused,
+        lease: record.lease.map(lease_record),
+        lanes: record.lanes.into_iter().map(lane_record).collect(),
+        budgets: record.budgets.iter().map(budget_record).collect(),
+    }
+}
+
+fn lease_record(lease: LeaseRecord) -> pb::LeaseRecord {
+    pb::LeaseRecord {
+        kind: kind(lease.kind).into(),
+        token: lease.token,
+        deadline_ms: lease.deadline_ms,
+    }
+}
+
+fn lane_record(lane: LaneRecord) -> pb::LaneRecord {
+    pb::LaneRecord {
+        crawl: lane.crawl,
+        origin: lane.origin,
+        queued: lane.queued,
+        priority: lane.priority,
+        waits_for: lane.waits_for.to_owned(),
+    }
+}
+
+const fn budget_record(budget: &BudgetRecord) -> pb::BudgetRecord {
+    pb::BudgetRecord {
+        crawl: budget.crawl,
+        spent: budget.spent,
+        ends_unix_ms: budget.ends_unix_ms,
+        wait_until_unix_ms: budget.wait_until_unix_ms,
     }
 }

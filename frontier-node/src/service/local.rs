@@ -134,7 +134,28 @@ impl Frontier for LocalFrontier {
         self.counted("list_urls", self.read_urls(request).await)
     }
 
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        self.counted("lost_store", self.lose_store(request).await)
+    }
+
+    async fn list_hosts(
+        &self,
+        request: pb::ListHostsRequest,
+    ) -> Result<pb::ListHostsResponse, CallError> {
+        self.counted("list_hosts", self.read_hosts(request).await)
+    }
+
+    async fn shard_settings(
+        &self,
+        request: pb::ShardSettingsRequest,
+    ) -> Result<pb::ShardSettingsResponse, CallError> {
+        self.counted("shard_settings", self.read_settings(request).await)
+    }
+
     async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
-        self.counted("nodes", Ok(self.node.book.nodes()))
+        self.counted("nodes", Ok(self.read_nodes()))
     }
 }

@@ -3,6 +3,7 @@
 mod discover;
 mod lease;
 mod local;
+mod operators;
 mod read;
 mod report;
 

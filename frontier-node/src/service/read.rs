@@ -49,9 +49,12 @@ impl LocalFrontier {
             .map_err(invalid)?;
         let partition = request.partition;
         let term = term_for(shard, request.local)?;
+        // An idle shard's last entry may be seconds old, and a wait that is over would seem to go on.
+        let leading = shard.leading().ok();
+        let now_ms = leading.map_or(0, |l| l.clock.stamp_ms(self.node.context.clocks.now()));
         let (record, applied_index) = self
             .look_at(shard, partition, move |machine, rows| {
-                machine.host_record(rows, partition, &request.host)
+                machine.host_record_at(rows, partition, &request.host, now_ms)
             })
             .await?;
         self.prove(shard, term, partition).await?;

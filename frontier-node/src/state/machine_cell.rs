@@ -29,6 +29,8 @@ pub(crate) struct Published {
     pub(crate) next_wall_unix_ms: Option<u64>,
     /// What was ready at that entry.
     pub(crate) ready: ReadySummary,
+    /// Page stores that are lost for good; nearly always none.
+    pub(crate) dead_stores: Vec<u32>,
 }
 
 /// The machine could not be looked at.
@@ -120,5 +122,6 @@ fn publish(machine: &Machine, applied_index: u64) -> Published {
         next_due_ms: machine.next_tick_ms(),
         next_wall_unix_ms: machine.next_wall_due_unix_ms(),
         ready: machine.ready_summary(),
+        dead_stores: machine.dead_stores().to_vec(),
     }
 }

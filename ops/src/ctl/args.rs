@@ -2,6 +2,7 @@
 
 use super::backup::{BackupArgs, RestoreArgs};
 use crate::duration;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Arguments of `ctl`.
@@ -19,6 +20,9 @@ pub struct Args {
     /// Print one JSON object instead of tables; hashes and 64-bit ids are hexadecimal strings.
     #[arg(long, global = true)]
     pub(super) json: bool,
+    /// The cluster's list of public suffixes, if it is not the one that this program ships.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) suffix_list: Option<PathBuf>,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -44,6 +48,8 @@ pub(super) enum Command {
     Backup(BackupArgs),
     /// Fill a new, empty cluster of any shape with a backup. Run again after an interruption it goes on.
     Restore(RestoreArgs),
+    #[command(flatten)]
+    Data(super::data::Command),
 }
 
 /// Arguments of `jobs`.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
+//! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
 //! | `backup` | `backup`, `restore` |
 //! | `split`, `transfer` | changes; `cancel-job` is in `split` |
@@ -12,6 +13,7 @@
 mod args;
 mod ask;
 mod backup;
+mod data;
 mod json;
 mod reads;
 mod split;
@@ -53,5 +55,6 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
         Command::Backup(args) => backup::backup(&mut asker, args).await,
         Command::Restore(args) => backup::restore(&mut asker, args).await,
+        Command::Data(command) => data::run(&mut asker, args, command).await,
     }
 }

@@ -4,7 +4,7 @@ use crate::output;
 use comfy_table::{Table, presets};
 use proto::admin_v1 as pb;
 
-fn table(header: &[&str]) -> Table {
+pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     if !header.is_empty() {

@@ -31,6 +31,13 @@ pub trait Frontier: Send + Sync + 'static {
     ) -> Result<pb::SetPolicyResponse, CallError>;
     /// One slice of a removal.
     async fn remove(&self, request: pb::RemoveRequest) -> Result<pb::RemoveResponse, CallError>;
+    /// One slice of giving up a page store.
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        Err(not_served(format!("giving up store {}", request.store)))
+    }
     /// What is known of one URL.
     async fn get_url(&self, request: pb::GetUrlRequest) -> Result<pb::GetUrlResponse, CallError>;
     /// What is known of one host.
@@ -52,6 +59,26 @@ pub trait Frontier: Send + Sync + 'static {
         request: pb::ListUrlsRequest,
     ) -> Result<pb::ListUrlsResponse, CallError> {
         Err(not_served(format!("listing shard {}", request.shard)))
+    }
+    /// A slice of the hosts of one shard or site.
+    async fn list_hosts(
+        &self,
+        request: pb::ListHostsRequest,
+    ) -> Result<pb::ListHostsResponse, CallError> {
+        Err(not_served(format!(
+            "listing hosts of shard {}",
+            request.shard
+        )))
+    }
+    /// What operators have set for one shard.
+    async fn shard_settings(
+        &self,
+        request: pb::ShardSettingsRequest,
+    ) -> Result<pb::ShardSettingsResponse, CallError> {
+        Err(not_served(format!(
+            "the settings of shard {}",
+            request.shard
+        )))
     }
     /// The nodes of the cluster.
     async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {

@@ -289,6 +289,36 @@ impl Frontier for GrpcFrontier {
         .await
     }
 
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        self.call("lost_store", request, 0, |mut c, r| async move {
+            c.lost_store(r).await
+        })
+        .await
+    }
+
+    async fn list_hosts(
+        &self,
+        request: pb::ListHostsRequest,
+    ) -> Result<pb::ListHostsResponse, CallError> {
+        self.call("list_hosts", request, 0, |mut c, r| async move {
+            c.list_hosts(r).await
+        })
+        .await
+    }
+
+    async fn shard_settings(
+        &self,
+        request: pb::ShardSettingsRequest,
+    ) -> Result<pb::ShardSettingsResponse, CallError> {
+        self.call("shard_settings", request, 0, |mut c, r| async move {
+            c.shard_settings(r).await
+        })
+        .await
+    }
+
     async fn nodes(&self, request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
         self.call(
             "nodes",

@@ -137,6 +137,27 @@ impl Frontier for RoutedFrontier {
         routed!(self, request, list_urls, Kind::LOCAL)
     }
 
+    async fn lost_store(
+        &self,
+        request: pb::LostStoreRequest,
+    ) -> Result<pb::LostStoreResponse, CallError> {
+        routed!(self, request, lost_store)
+    }
+
+    async fn list_hosts(
+        &self,
+        request: pb::ListHostsRequest,
+    ) -> Result<pb::ListHostsResponse, CallError> {
+        routed!(self, request, list_hosts, Kind::LOCAL)
+    }
+
+    async fn shard_settings(
+        &self,
+        request: pb::ShardSettingsRequest,
+    ) -> Result<pb::ShardSettingsResponse, CallError> {
+        routed!(self, request, shard_settings)
+    }
+
     async fn nodes(&self, _request: pb::NodesRequest) -> Result<pb::NodesResponse, CallError> {
         self.0.nodes().await
     }

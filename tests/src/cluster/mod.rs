@@ -8,11 +8,12 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `backup_refusals`, `backup_restore`, `ctl`, `directories`, `early_callers`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
+//! | `backup_refusals`, `backup_restore`, `ctl`, `ctl_data`, `directories`, `early_callers`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
 
 mod backup_refusals;
 mod backup_restore;
 mod ctl;
+mod ctl_data;
 mod directories;
 mod early_callers;
 mod fetching;

@@ -3,6 +3,7 @@
 pub mod deliver;
 pub mod discover;
 pub mod lease;
+pub mod lost_store;
 pub mod recover;
 pub mod release;
 pub mod remove;

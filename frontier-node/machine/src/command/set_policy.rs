@@ -8,7 +8,7 @@ mod tests;
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SetPolicy {
     /// Which.
-    #[prost(oneof = "Policy", tags = "1, 2")]
+    #[prost(oneof = "Policy", tags = "1, 2, 3, 4, 5")]
     pub policy: Option<Policy>,
 }
 
@@ -21,6 +21,15 @@ pub enum Policy {
     /// A host's.
     #[prost(message, tag = "2")]
     Host(HostPolicy),
+    /// Some of a host's; what is not named stays as it is.
+    #[prost(message, tag = "3")]
+    HostChange(HostChange),
+    /// Whether a crawl's URLs are leased; the rest of its policy stays as it is.
+    #[prost(message, tag = "4")]
+    CrawlPause(CrawlPause),
+    /// Whether anything of the shard is leased.
+    #[prost(message, tag = "5")]
+    ShardPause(ShardPause),
 }
 
 /// A crawl's policy; meanings, units and defaults as in `frontier.v1.CrawlPolicy`.
@@ -106,6 +115,45 @@ pub struct HostPolicy {
     /// No lease for this long from the stamp; 0 = unblocked.
     #[prost(uint64, tag = "4")]
     pub block_for_ms: u64,
+}
+
+/// Some of a host's policy, across crawls.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct HostChange {
+    /// Canonical host name.
+    #[prost(string, tag = "1")]
+    pub host: String,
+    /// Partition hash.
+    #[prost(fixed64, tag = "2")]
+    pub partition: u64,
+    /// As in [`HostPolicy`].
+    #[prost(uint64, optional, tag = "3")]
+    pub min_delay_ms: Option<u64>,
+    /// As in [`HostPolicy`].
+    #[prost(uint64, optional, tag = "4")]
+    pub block_for_ms: Option<u64>,
+    /// No lease of it while set, without an end.
+    #[prost(bool, optional, tag = "5")]
+    pub paused: Option<bool>,
+}
+
+/// A crawl paused or resumed.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct CrawlPause {
+    /// Crawl id.
+    #[prost(uint32, tag = "1")]
+    pub crawl: u32,
+    /// No leases while set.
+    #[prost(bool, tag = "2")]
+    pub paused: bool,
+}
+
+/// A shard paused or resumed. Crawls and hosts keep their own pauses.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct ShardPause {
+    /// No leases while set, robots files and errands included.
+    #[prost(bool, tag = "1")]
+    pub paused: bool,
 }
 
 /// The answer.

@@ -10,6 +10,7 @@
 //! | shard time, wall stamp | the entry's | the same |
 //! | token counter, outbox sequence | as it is | the same, so that both go on above every number given out |
 //! | epoch | the command's + 1 | the same |
+//! | a pause of the whole shard, the ids of dead page stores | as they are | the same |
 //! | crawls (policies, removals under way) | as they are | copies |
 //! | hosts with queues, schedules, robots, errands, budgets, change statistics | of its range | of its range |
 //! | leases that are out | of its range | of its range; their tokens stay valid |

@@ -72,7 +72,7 @@ pub fn check(machine: &Machine, rows: &dyn Rows) -> Result<(), Violation> {
 /// Hosts without what few have, when it says nothing.
 fn without_rest(hosts: String) -> String {
     hosts.replace(
-        "Some(Rest { blocked_until_ms: 0, min_delay_ms: 0, budgets: [] })",
+        "Some(Rest { blocked_until_ms: 0, min_delay_ms: 0, paused: false, budgets: [] })",
         "None",
     )
 }

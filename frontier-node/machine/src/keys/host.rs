@@ -3,6 +3,8 @@
 //!
 //! Written once an entry for every host that changed; deleted when nothing refers to the host and its clocks are past.
 
+use crate::error::MachineError;
+
 pub(crate) const TAG: u8 = b'H';
 pub(crate) const SPACE: &str = "host";
 
@@ -10,6 +12,16 @@ pub(crate) fn key(partition: u64, host: &str) -> Vec<u8> {
     let mut key = super::numbered(TAG, partition, host.len());
     key.extend_from_slice(host.as_bytes());
     key
+}
+
+/// Partition and name.
+pub(crate) fn parse(key: &[u8]) -> Result<(u64, String), MachineError> {
+    let partition = super::number_at(SPACE, key, 1)?;
+    let name = key.get(9..).map(|name| String::from_utf8(name.to_vec()));
+    match name {
+        Some(Ok(name)) => Ok((partition, name)),
+        _ => Err(MachineError::corrupt(SPACE, "a name that is no text")),
+    }
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -61,6 +73,9 @@ pub(crate) struct HostRow {
     /// Shard time until which a crawl of the shard could miss an idle host's last contact; 0 = not looked at yet.
     #[prost(uint64, tag = "20")]
     pub kept_until_ms: u64,
+    /// Nothing of it is leased.
+    #[prost(bool, tag = "31")]
+    pub paused: bool,
 }
 
 /// One (crawl, authority) of a host with queued URLs.

@@ -62,6 +62,12 @@ pub(crate) struct MetaRow {
     /// The shard it was split from.
     #[prost(fixed64, optional, tag = "20")]
     pub split_from: Option<u64>,
+    /// Nothing is leased.
+    #[prost(bool, tag = "31")]
+    pub paused: bool,
+    /// Stores that are gone for good, by id.
+    #[prost(uint32, repeated, tag = "32")]
+    pub dead_stores: Vec<u32>,
     /// The newest recovery; absent: none was ever needed. A split's child inherits it.
     #[prost(message, optional, tag = "40")]
     pub recovery: Option<RecoveryRow>,

@@ -95,6 +95,9 @@ pub(crate) struct UrlRow {
     /// Leases of it that expired, ever.
     #[prost(uint32, tag = "27")]
     pub lost_leases: u32,
+    /// Of a payload whose last copy was lost: only for telling whether the next one differs.
+    #[prost(bytes = "vec", tag = "31")]
+    pub lost_digest: Vec<u8>,
 }
 
 impl UrlRow {

@@ -243,7 +243,9 @@ impl Model {
         let robots = |url: &Url| host.robots.get(&url.authority).cloned().unwrap_or_default();
         let mut found: Vec<_> = self
             .queued_on(host.partition, &host.name)
-            .filter(|url| self.is_live(url.crawl) && !self.waits_for_cycle(host, url.crawl))
+            .filter(|url| {
+                !host.paused && self.is_live(url.crawl) && !self.waits_for_cycle(host, url.crawl)
+            })
             .filter(|url| {
                 let robots = robots(url);
                 robots.lets_pages(self.wall_ms, self.now_ms)
@@ -286,7 +288,7 @@ impl Model {
             .map(|(at_ms, class)| (*class, *at_ms))
             .collect();
         // It stands there even while another errand of the same origin is out.
-        if self.errands_of(host).next().is_some() {
+        if self.lets_errands(host) && self.errands_of(host).next().is_some() {
             ranks.push((0, clock_ms));
         }
         ranks
@@ -296,6 +298,10 @@ impl Model {
         self.errands.iter().filter(|waiting| {
             waiting.errand.partition == host.partition && waiting.host == host.name
         })
+    }
+
+    fn lets_errands(&self, host: &Host) -> bool {
+        !self.paused && !host.paused
     }
 
     /// Whether the host's first errand may be leased: of one origin at most one is out in a site.
@@ -311,7 +317,7 @@ impl Model {
                     && lease.key.fingerprint == fingerprint
             })
         };
-        first.is_some_and(|first| !is_out(first))
+        self.lets_errands(host) && first.is_some_and(|first| !is_out(first))
     }
 
     /// Whether a lease call that has room must take this host.

@@ -199,6 +199,7 @@ fn compare_host(
         ("back-off", row.back_off_until_ms, host.back_off_until_ms),
         ("blocked until", row.blocked_until_ms, host.blocked_until_ms),
         ("least delay", row.min_delay_ms, host.min_delay_ms),
+        ("paused", row.paused.into(), host.paused.into()),
         (
             "failures",
             u64::from(row.failures),

@@ -2,7 +2,7 @@
 
 use super::state::{Crawl, Judged, Model, must};
 use crate::{
-    command::set_policy::{CrawlPolicy, Policy, SetPolicy, SetPolicyReply},
+    command::set_policy::{CrawlPolicy, HostChange, Policy, SetPolicy, SetPolicyReply},
     entry::{Body, CommandReply, Entry, Reply},
     invariants::View,
 };
@@ -87,30 +87,58 @@ impl Model {
                     );
                 }
             }
-            Some(Policy::Host(policy)) if !self.holds(policy.partition) => {
-                must(reply.refused == "wrong_shard", || {
-                    format!("{policy:?} was answered {reply:?}")
-                })?;
-            }
             Some(Policy::Host(policy)) => {
-                must(accepted, || format!("{policy:?} was answered {reply:?}"))?;
-                let blocked_until_ms = if policy.block_for_ms == 0 {
-                    0
-                } else {
-                    self.now_ms + policy.block_for_ms
+                let change = HostChange {
+                    host: policy.host.clone(),
+                    partition: policy.partition,
+                    min_delay_ms: Some(policy.min_delay_ms),
+                    block_for_ms: Some(policy.block_for_ms),
+                    paused: None,
                 };
-                if policy.block_for_ms == 0
-                    && policy.min_delay_ms == 0
-                    && self.host(policy.partition, &policy.host).is_none()
-                {
-                    return Ok(());
+                self.judge_host_change(&change, reply)?;
+            }
+            Some(Policy::HostChange(change)) => self.judge_host_change(change, reply)?,
+            Some(Policy::CrawlPause(pause)) => {
+                let crawl = self.crawls.get_mut(&pause.crawl);
+                let crawl = crawl.filter(|crawl| !crawl.removed);
+                must(accepted == crawl.is_some(), || {
+                    format!("{pause:?} was answered {reply:?}")
+                })?;
+                if let Some(crawl) = crawl {
+                    crawl.given.paused = pause.paused;
                 }
-                let host = self.host_or_new(policy.partition, &policy.host);
-                host.blocked_until_ms = blocked_until_ms;
-                host.min_delay_ms = policy.min_delay_ms;
+            }
+            Some(Policy::ShardPause(pause)) => {
+                must(accepted, || format!("{pause:?} was answered {reply:?}"))?;
+                self.paused = pause.paused;
             }
             None => must(!accepted, || "no policy was accepted".into())?,
         }
+        Ok(())
+    }
+
+    fn judge_host_change(&mut self, change: &HostChange, reply: &SetPolicyReply) -> Judged {
+        let refused = if self.holds(change.partition) {
+            ""
+        } else {
+            "wrong_shard"
+        };
+        must(reply.refused == refused, || {
+            format!("{change:?} was answered {reply:?}")
+        })?;
+        let (delay_ms, block_ms) = (change.min_delay_ms, change.block_for_ms);
+        let sets = delay_ms.unwrap_or(0) + block_ms.unwrap_or(0) > 0 || change.paused == Some(true);
+        let is_known = self.host(change.partition, &change.host).is_some();
+        if !refused.is_empty() || (!sets && !is_known) {
+            return Ok(());
+        }
+        let now_ms = self.now_ms;
+        let host = self.host_or_new(change.partition, &change.host);
+        if let Some(block_ms) = block_ms {
+            host.blocked_until_ms = if block_ms == 0 { 0 } else { now_ms + block_ms };
+        }
+        host.min_delay_ms = delay_ms.unwrap_or(host.min_delay_ms);
+        host.paused = change.paused.unwrap_or(host.paused);
         Ok(())
     }
 

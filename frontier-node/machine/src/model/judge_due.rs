@@ -225,7 +225,7 @@ fn is_made_anew(host: &Host, row: &HostRow) -> bool {
             && row.blocked_until_ms == 0
             && host.last_contact_ms.is_none()
             && !asked);
-    host.min_delay_ms == 0 && loses
+    host.min_delay_ms == 0 && !host.paused && loses
 }
 
 /// When a queued or leased URL is or was due.

@@ -13,7 +13,9 @@ use crate::{
             Contact, ErrandOutcome, Outcome, PageCode, PageOutcome, Report, ReportBatch,
             RobotsCode, RobotsFound, RobotsOutcome,
         },
-        set_policy::{CrawlPolicy, HostPolicy, Policy, SetPolicy},
+        set_policy::{
+            CrawlPause, CrawlPolicy, HostChange, HostPolicy, Policy, SetPolicy, ShardPause,
+        },
     },
     entry::{Body, Command},
 };
@@ -76,6 +78,17 @@ pub enum Op {
         origin: usize,
         delay_ms: u64,
         block_ms: u64,
+    },
+    Change {
+        origin: usize,
+        delay_ms: Option<u64>,
+        block_ms: Option<u64>,
+        paused: Option<bool>,
+    },
+    /// Of crawl 0: of the shard.
+    Pause {
+        crawl: u32,
+        paused: bool,
     },
     Remove {
         crawl: u32,
@@ -209,7 +222,10 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (which(), token()).prop_map(|(which, token)| Op::Release { which, token }),
         2 => crawl_policy().prop_map(Op::Crawl),
         1 => (origin.clone(), prop_oneof![Just(0u64), Just(4_000)], prop_oneof![2 => Just(0u64), 1 => Just(9_000)]).prop_map(|(origin, delay_ms, block_ms)| Op::Host { origin, delay_ms, block_ms }),
-        2 => (1..4u32, 0..8u8, origin, 0..6u8, any::<bool>()).prop_map(|(crawl, target, origin, page, forget)| Op::Remove { crawl, target, origin, page, forget }),
+        2 => (1..4u32, 0..8u8, origin.clone(), 0..6u8, any::<bool>()).prop_map(|(crawl, target, origin, page, forget)| Op::Remove { crawl, target, origin, page, forget }),
+        1 => (origin, proptest::option::of(Just(3_000u64)), proptest::option::of(prop_oneof![Just(0u64), Just(7_000)]), prop_oneof![Just(None), Just(Some(false)), Just(Some(true))])
+            .prop_map(|(origin, delay_ms, block_ms, paused)| Op::Change { origin, delay_ms, block_ms, paused }),
+        1 => (0..4u32, prop_oneof![3 => Just(false), 1 => Just(true)]).prop_map(|(crawl, paused)| Op::Pause { crawl, paused }),
         1 => (0..3u8).prop_map(Op::Deliver),
         1 => prop_oneof![1 => Just(0u64), 6 => 1..4u64].prop_map(Op::Recover),
         1 => Just(Op::Tick),
@@ -332,6 +348,31 @@ impl Op {
                 block_ms,
             } => Body::SetPolicy(SetPolicy {
                 policy: Some(Policy::Host(host_policy(*origin, *delay_ms, *block_ms))),
+            }),
+            Self::Change {
+                origin,
+                delay_ms,
+                block_ms,
+                paused,
+            } => {
+                let HostPolicy {
+                    host, partition, ..
+                } = host_policy(*origin, 0, 0);
+                Body::SetPolicy(SetPolicy {
+                    policy: Some(Policy::HostChange(HostChange {
+                        host,
+                        partition,
+                        min_delay_ms: *delay_ms,
+                        block_for_ms: *block_ms,
+                        paused: *paused,
+                    })),
+                })
+            }
+            Self::Pause { crawl, paused } => Body::SetPolicy(SetPolicy {
+                policy: Some(match (*crawl, *paused) {
+                    (0, paused) => Policy::ShardPause(ShardPause { paused }),
+                    (crawl, paused) => Policy::CrawlPause(CrawlPause { crawl, paused }),
+                }),
             }),
             Self::Remove {
                 crawl,

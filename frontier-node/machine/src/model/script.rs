@@ -415,6 +415,7 @@ impl Player {
             CommandReply::Recover(RecoverReply::NoId) => vec!["refused: no id".into()],
             // No script restores.
             CommandReply::Restore(_) | CommandReply::BeingRestored => vec!["restore".into()],
+            CommandReply::LostStore(reply) => vec![format!("{reply:?}")],
             CommandReply::Unknown => vec!["unknown".into()],
         }
     }

@@ -22,6 +22,8 @@ pub struct Model {
     pub wall_ms: u64,
     pub token: u64,
     pub crawls: BTreeMap<u32, Crawl>,
+    /// Nothing is leased.
+    pub paused: bool,
     pub hosts: Vec<Host>,
     pub urls: Vec<Url>,
     pub leases: Vec<Lease>,
@@ -90,6 +92,8 @@ pub struct Host {
     pub response_ms: u64,
     pub blocked_until_ms: u64,
     pub min_delay_ms: u64,
+    /// Nothing of it is leased.
+    pub paused: bool,
     pub robots: BTreeMap<Authority, Robots>,
     /// Whether an errand was leased after the last page.
     pub errand_last: bool,
@@ -307,9 +311,8 @@ impl Model {
     }
 
     pub fn is_live(&self, crawl: u32) -> bool {
-        self.crawls
-            .get(&crawl)
-            .is_some_and(|crawl| !crawl.removed && !crawl.given.paused)
+        let is_live = |crawl: &Crawl| !crawl.removed && !crawl.given.paused;
+        !self.paused && self.crawls.get(&crawl).is_some_and(is_live)
     }
 
     /// Where the rows say a URL is; `None`: nothing is known of it.

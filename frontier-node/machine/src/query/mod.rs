@@ -2,13 +2,17 @@
 
 mod due;
 mod host;
+mod hosts;
 mod listing;
+mod settings;
 mod split_points;
 mod status;
 mod url;
 
-pub use host::{AuthorityRecord, HostRecord};
+pub use host::{AuthorityRecord, BudgetRecord, HostRecord, LaneRecord, LeaseRecord};
+pub use hosts::HostListing;
 pub use listing::{ListedUrl, Listing};
+pub use settings::{CrawlRecord, ShardSettings};
 pub use split_points::{Load, SplitPoint};
 pub use status::{ConservationTerms, Outbox, ShardStatus};
 pub use url::{UrlRecord, UrlState};

@@ -37,6 +37,8 @@ pub(crate) struct Rest {
     pub blocked_until_ms: u64,
     /// Override, 0 = none.
     pub min_delay_ms: u64,
+    /// Nothing of it is leased.
+    pub paused: bool,
     pub budgets: Vec<BudgetRow>,
 }
 
@@ -136,6 +138,10 @@ impl Host {
         self.rest.as_ref().map_or(0, |rest| rest.min_delay_ms)
     }
 
+    pub fn is_paused(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.paused)
+    }
+
     pub fn budgets(&self) -> &[BudgetRow] {
         self.rest.as_ref().map_or(&[], |rest| &rest.budgets)
     }
@@ -178,7 +184,7 @@ impl Host {
 
     /// Where it stands in the ordered sets: for each crawl the earliest time and, at that time, the best class.
     pub fn ready_keys(&self, mut each: impl FnMut(u32, usize, u64)) {
-        if self.in_flight {
+        if self.in_flight || self.is_paused() {
             return;
         }
         if self.errands > 0 {
@@ -252,9 +258,10 @@ impl Host {
     }
 
     /// Shard time from which an idle host without wall dates may be forgotten, if no crawl of that moment could ask for a longer
-    /// delay. An override stays.
+    /// delay. An override or a pause stays.
     pub fn idle_key(&self) -> Option<u64> {
-        if !self.is_idle() || self.min_delay_ms() != 0 || self.has_wall_dates() {
+        let is_kept = self.min_delay_ms() != 0 || self.is_paused();
+        if !self.is_idle() || is_kept || self.has_wall_dates() {
             return None;
         }
         let contact_kept_ms = if self.contacted {

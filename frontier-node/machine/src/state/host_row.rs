@@ -32,6 +32,7 @@ impl Host {
             done: self.done,
             blocked_until_ms: self.blocked_until_ms(),
             min_delay_ms: self.min_delay_ms(),
+            paused: self.is_paused(),
             budgets: self.budgets().to_vec(),
         }
     }
@@ -41,6 +42,7 @@ impl Host {
         let rest = Rest {
             blocked_until_ms: row.blocked_until_ms,
             min_delay_ms: row.min_delay_ms,
+            paused: row.paused,
             budgets: row.budgets,
         };
         let mut authorities: SmallVec<[HostAuthority; 1]> = row

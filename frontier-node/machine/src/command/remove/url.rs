@@ -103,7 +103,7 @@ impl Step<'_> {
     }
 
     /// The host counts its pages too, so that a split can share them out.
-    fn uncount_done(&mut self, partition: u64, url: &UrlRow) {
+    pub(crate) fn uncount_done(&mut self, partition: u64, url: &UrlRow) {
         let host = Authority::of(&url.url).and_then(|(name, _)| self.m.hosts.find(partition, name));
         if let Some(id) = host
             && let Some(host) = self.m.hosts.get_mut(id).filter(|host| host.done > 0)

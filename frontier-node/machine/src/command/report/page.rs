@@ -40,6 +40,12 @@ impl Step<'_> {
             PageCode::NotModified if !url.has_validators() => {
                 self.unexpected_not_modified(&mut url, page, &policy)
             }
+            PageCode::Stored if self.m.is_lost(&page.stores) => {
+                self.m.count(Counter::LostStoreReports);
+                Next::Requeue {
+                    due_ms: self.now_ms,
+                }
+            }
             PageCode::Stored | PageCode::NotModified | PageCode::Redirect | PageCode::HttpError => {
                 self.answered(key, &mut url, page, &policy)
             }
@@ -157,6 +163,7 @@ impl Step<'_> {
     ) -> Next {
         let code = page.code();
         let changed = match code {
+            PageCode::Stored if url.digest.is_empty() => url.lost_digest != page.digest,
             PageCode::Stored => url.digest != page.digest,
             PageCode::NotModified => false,
             _ => {
@@ -202,6 +209,7 @@ impl Step<'_> {
 
     fn take_content(&mut self, url: &mut UrlRow, page: &PageOutcome) {
         url.digest.clone_from(&page.digest);
+        url.lost_digest.clear();
         url.payload_size_bytes = page.payload_size_bytes;
         url.truncated = page.truncated;
         url.stores = page.stores.iter().copied().take(limits::STORES).collect();

@@ -1,7 +1,7 @@
 //! Applying `set_policy`. A new policy moves no host: release looks at the policy of its moment. A shorter delay or a larger
 //! budget therefore shows at a host after the wait it is in.
 
-use super::{CrawlPolicy, HostPolicy, Policy as Whose, SetPolicy, SetPolicyReply};
+use super::{CrawlPause, CrawlPolicy, HostChange, Policy as Whose, SetPolicy, SetPolicyReply};
 use crate::{
     authority,
     error::MachineError,
@@ -15,7 +15,19 @@ impl Step<'_> {
     pub(crate) fn set_policy(&mut self, set: &SetPolicy) -> Result<SetPolicyReply, MachineError> {
         let refused = match &set.policy {
             Some(Whose::Crawl(given)) => self.set_crawl(given),
-            Some(Whose::Host(given)) => self.set_host(given)?,
+            Some(Whose::Host(given)) => self.change_host(&HostChange {
+                host: given.host.clone(),
+                partition: given.partition,
+                min_delay_ms: Some(given.min_delay_ms),
+                block_for_ms: Some(given.block_for_ms),
+                paused: None,
+            })?,
+            Some(Whose::HostChange(given)) => self.change_host(given)?,
+            Some(Whose::CrawlPause(given)) => self.pause_crawl(*given),
+            Some(Whose::ShardPause(given)) => {
+                self.m.meta.paused = given.paused;
+                ""
+            }
             None => "no_policy",
         };
         Ok(SetPolicyReply { refused })
@@ -48,7 +60,26 @@ impl Step<'_> {
         self.m.crawls.insert(crawl.given.crawl, crawl);
     }
 
-    fn set_host(&mut self, given: &HostPolicy) -> Result<&'static str, MachineError> {
+    fn pause_crawl(&mut self, pause: CrawlPause) -> &'static str {
+        let Some(crawl) = self.m.crawls.get(&pause.crawl).copied() else {
+            return "unknown_crawl";
+        };
+        if crawl.removed {
+            return "crawl_removed";
+        }
+        let given = CrawlPolicy {
+            paused: pause.paused,
+            ..crawl.given
+        };
+        self.put_crawl(Crawl {
+            policy: Policy::of(&given),
+            given,
+            ..crawl
+        });
+        ""
+    }
+
+    fn change_host(&mut self, given: &HostChange) -> Result<&'static str, MachineError> {
         if !self.m.holds(given.partition) {
             return Ok("wrong_shard");
         }
@@ -56,21 +87,29 @@ impl Step<'_> {
             return Ok("host_name");
         }
         let found = self.m.hosts.find(given.partition, &given.host);
-        if found.is_none() && given.min_delay_ms == 0 && given.block_for_ms == 0 {
+        let asks = |value: Option<u64>| value.is_some_and(|value| value != 0);
+        let sets_nothing =
+            !asks(given.min_delay_ms) && !asks(given.block_for_ms) && given.paused != Some(true);
+        if found.is_none() && sets_nothing {
             return Ok("");
         }
         let Some(id) = found.or_else(|| self.new_host(given.partition, &given.host)) else {
             return Ok("too_many_hosts_of_that_hash");
         };
         let ms = |value: u64| value.min(limits::POLICY_DURATION_MS);
-        let blocked_until_ms = if given.block_for_ms == 0 {
-            0
-        } else {
-            self.now_ms.saturating_add(ms(given.block_for_ms))
-        };
+        let now_ms = self.now_ms;
         self.m.change(id, |host, crawls| {
             let rest = host.rest_mut();
-            (rest.min_delay_ms, rest.blocked_until_ms) = (ms(given.min_delay_ms), blocked_until_ms);
+            if let Some(min_delay_ms) = given.min_delay_ms {
+                rest.min_delay_ms = ms(min_delay_ms);
+            }
+            if let Some(block_for_ms) = given.block_for_ms {
+                rest.blocked_until_ms = match ms(block_for_ms) {
+                    0 => 0,
+                    block_for_ms => now_ms.saturating_add(block_for_ms),
+                };
+            }
+            rest.paused = given.paused.unwrap_or(rest.paused);
             host.delay_ms = crate::state::delay::delay_ms(host, crawls, None).max(host.delay_ms);
         })?;
         Ok("")

@@ -142,6 +142,8 @@ impl Machine {
             epoch: row.epoch + 1,
             split_from: Some(self.shard.0),
             recovery: meta.recovery,
+            paused: meta.paused,
+            dead_stores: meta.dead_stores.clone(),
             ..MetaRow::default()
         }
     }

@@ -207,6 +207,22 @@ fn crawls_are_copied_as_they_are() {
     child.rebuild();
 }
 
+#[test]
+fn a_pause_of_the_shard_holds_for_both() {
+    use crate::command::set_policy::{Policy, ShardPause};
+    let (low, high) = sides();
+    let mut parent = Shard::new();
+    parent.add(&[&low, &high]);
+    let pause = |paused| Policy::ShardPause(ShardPause { paused });
+    assert_eq!(parent.set(pause(true)), "");
+    let mut child = split(&mut parent);
+    assert!(child.lease(9).is_empty() && parent.lease(9).is_empty());
+    assert_eq!(child.set(pause(false)), "");
+    assert_eq!((child.lease(9).len(), parent.lease(9).len()), (1, 0));
+    child.rebuild();
+    parent.rebuild();
+}
+
 // Due work and earlier commands of the entry have changed hosts that leave with the split; their rows are written all the same.
 #[test]
 fn hosts_changed_by_the_entry_itself_are_written() {
