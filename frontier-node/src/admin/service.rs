@@ -133,7 +133,7 @@ impl Admin for AdminService {
         let _call = self.enter()?;
         let request = request.into_inner();
         let verifier = &self.node.shared_node().verifier;
-        let view = self.map.zero().view();
+        let view = self.map.view();
         let (at, alone) = match changes::cut(&request, verifier)? {
             Cut::At(at) => (at, false),
             Cut::Alone(site) => (site, true),
@@ -223,7 +223,7 @@ impl Admin for AdminService {
         request: Request<pb::RecoverShardRequest>,
     ) -> Result<Response<pb::RecoverShardResponse>, Status> {
         let _call = self.enter()?;
-        let answer = backups::recover(&self.node, request.into_inner()).await?;
+        let answer = backups::recover(&self.node, &self.map, request.into_inner()).await?;
         Ok(Response::new(answer))
     }
 }

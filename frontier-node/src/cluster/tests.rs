@@ -74,6 +74,8 @@ impl Places {
             founders: self.addresses.clone(),
             shards: Some(shards),
             key: None,
+            replicas: None,
+            copy: Arc::default(),
             process: u64::from_be_bytes(crate::identity::draw().unwrap()),
             suffixes: SuffixList::shipped(),
             links: OnceLock::new(),

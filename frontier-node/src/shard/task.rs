@@ -227,7 +227,7 @@ impl Task {
             shard = self.shared.parts.shard,
             "the disk is full: leadership is offered to another replica"
         );
-        let handed = hand_over(self.shared.group.clone(), self.shared.context.replica);
+        let handed = hand_over(self.shared.group.clone());
         tokio::spawn(tokio::time::timeout(pause, handed));
     }
 

@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `adopt` | the map takes over what `recover-unsafe` made of a shard |
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
 //! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
@@ -10,6 +11,7 @@
 //! | `split`, `transfer` | changes; `cancel-job` is in `split` |
 //! | `tables`, `json` | the answers for people and for programs |
 
+mod adopt;
 mod args;
 mod ask;
 mod backup;
@@ -53,6 +55,7 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Split(args) => split::run(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+        Command::Adopt(args) => adopt::run(&mut asker, args).await,
         Command::Backup(args) => backup::backup(&mut asker, args).await,
         Command::Restore(args) => backup::restore(&mut asker, args).await,
         Command::Data(command) => data::run(&mut asker, args, command).await,

@@ -44,6 +44,10 @@ pub const SUSPECT_MS: (u64, u64) = (250, 2_000);
 pub const DEAD_MS: (u64, u64) = (250, 2_000);
 /// Time between two questions for one shard's leader, all calls of a router together, ms.
 pub const SEARCH_TURN_MS: u64 = 20;
+/// Replicas of one shard that an answer may name, at most.
+pub const SHARD_REPLICAS: usize = 16;
+/// Least time between two readings of the map by calls whose shards' replicas do not help, all together, ms.
+pub const LOOK_UP_PAUSE_MS: u64 = 500;
 /// Shortest and longest pause of one call before it asks for the leader again, ms.
 pub const ELECTION_PAUSE_MS: (u64, u64) = (20, 100);
 /// Hints that one call follows in a row without a pause.
