@@ -10,7 +10,7 @@ use std::process::ExitCode;
 const WHAT_MAY_BE_LOST: &str = "What only the lost replicas had is lost: the newest accepted URLs and ended leases, for as long as this node was \
 behind, and back-offs that hosts asked for since. Every host waits ten minutes, for leases that may be lost. If a majority of \
 the other replicas is not gone for good, both sides will serve and hosts are contacted twice. \
-Choose the node that has applied most (escapement_shard{what=\"applied_index\"}, or the last_index that this prints).";
+Restart every fetcher, for each remembers links that were taken. Choose the node that has applied most (escapement_shard{what=\"applied_index\"}, or the last_index that this prints).";
 
 /// Arguments of `recover-unsafe`.
 #[derive(Debug, clap::Args)]
