@@ -8,10 +8,12 @@ mod groups;
 mod open;
 mod receive;
 mod removal;
+mod sole_voter;
 mod whole;
 
 pub use children::ChildGroup;
 pub(crate) use receive::check_target;
+pub use sole_voter::SoleVoter;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -87,7 +87,7 @@ mod wire;
 mod tests;
 
 pub use durable_dir::make_durable_dir;
-pub use engine::{ChildGroup, Engine};
+pub use engine::{ChildGroup, Engine, SoleVoter};
 pub use errors::{
     ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason,
     TransportError,

@@ -26,6 +26,7 @@ mod returning;
 mod rows_on_disk;
 mod slow_followers;
 mod snapshot_install;
+mod sole_voter;
 mod storage_suite;
 mod support;
 mod three_replicas;

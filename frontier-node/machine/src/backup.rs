@@ -34,7 +34,7 @@ pub struct RowList {
 }
 
 /// A shard at its cut, from its `meta` row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// First partition hash.
     pub first: u64,
@@ -48,6 +48,10 @@ pub struct Cut {
     pub token: u64,
     /// Newest sequence of the outbox.
     pub outbox_sequence: u64,
+    /// Nothing is leased.
+    pub paused: bool,
+    /// Stores that are gone for good.
+    pub dead_stores: Vec<u32>,
     /// A restore fills it: there is nothing to back up yet.
     pub is_being_restored: bool,
 }
@@ -73,6 +77,8 @@ impl Cut {
             now_ms: meta.now_ms,
             token: meta.token,
             outbox_sequence: meta.outbox_sequence,
+            paused: meta.paused,
+            dead_stores: meta.dead_stores,
             is_being_restored: restore
                 .is_some_and(|stage| stage != crate::command::restore::Stage::Closed),
         })

@@ -13,7 +13,7 @@ use tonic::Status;
 
 use crate::backup::{Export, ExportPart, Restored};
 use crate::limits::EXPORTS;
-use crate::map::MapNode;
+use crate::map::{MapError, MapNode};
 use crate::node::FrontierNode;
 
 /// What is sent of an export.
@@ -68,6 +68,8 @@ fn part_of(shard: u64, part: ExportPart) -> pb::ExportPart {
             token: cut.token,
             outbox_sequence: cut.outbox_sequence,
             applied_index,
+            paused: cut.paused,
+            dead_stores: cut.dead_stores,
         }),
         ExportPart::Rows(rows) => Part::Rows(rows.into()),
         ExportPart::End(rows) => Part::End(pb::ExportEnd { rows }),
@@ -114,6 +116,8 @@ fn step_of(step: Step) -> m::Step {
             now_ms: begin.now_ms,
             token: begin.token,
             outbox_sequence: begin.outbox_sequence,
+            paused: begin.paused,
+            dead_stores: begin.dead_stores,
         }),
         Step::Rows(rows) => m::Step::Rows(m::Rows {
             sequence: rows.sequence,
@@ -153,15 +157,41 @@ fn done_of(done: m::RestoreDone) -> pb::RestoreShardResponse {
 /// A recovery of one shard.
 pub(super) async fn recover(
     node: &FrontierNode,
+    map: &MapNode,
     request: pb::RecoverShardRequest,
 ) -> Result<pb::RecoverShardResponse, Status> {
     let recovered = node.recover_shard(request.shard, request.recovery).await;
     let recovered = recovered.map_err(|error| status(&error))?;
     let recovered = recovered.ok_or_else(|| Status::invalid_argument("recovery is 0"))?;
+    let refused = match request.adopt {
+        true => adopt(node, map, request.shard).await?,
+        false => String::new(),
+    };
     Ok(pb::RecoverShardResponse {
         wait_ms: recovered.wait_ms,
         leases_left: recovered.leases_left,
+        refused,
     })
+}
+
+/// Tells the map that a shard which this node leads went on with the replica here alone; why it does not believe it.
+async fn adopt(node: &FrontierNode, map: &MapNode, shard: u64) -> Result<String, Status> {
+    let standing = node.shard_standing(shard);
+    let standing = standing.ok_or_else(|| Status::unavailable("the shard is not here"))?;
+    let mut voters = standing.voters.iter().chain(&standing.learners);
+    let (Some(sole), None) = (voters.next(), voters.next()) else {
+        return Ok(format!("shard {shard} has more than one replica"));
+    };
+    let recover = shard_map::command::RecoverGroup {
+        group: shard,
+        replica: *sole,
+    };
+    let command = shard_map::Body::RecoverGroup(recover).into();
+    match map.change(&command).await {
+        Ok(_) => Ok(String::new()),
+        Err(MapError::Refused(reason)) => Ok(reason),
+        Err(error) => Err(Status::unavailable(error.to_string())),
+    }
 }
 
 fn status(error: &CallError) -> Status {

@@ -291,7 +291,7 @@ impl Admin for AdminService {
         request: Request<pb::RecoverShardRequest>,
     ) -> Result<Response<pb::RecoverShardResponse>, Status> {
         let _call = self.enter()?;
-        let answer = backups::recover(&self.node, request.into_inner()).await?;
+        let answer = backups::recover(&self.node, &self.map, request.into_inner()).await?;
         Ok(Response::new(answer))
     }
 }

@@ -107,12 +107,12 @@ impl Sender {
         if cut.is_being_restored {
             return Err(unavailable("the shard is being restored from a backup"));
         }
-        self.send(ExportPart::Header(cut, applied_index))?;
         let ranges = if export.begin {
             backup::begin_ranges(id, &cut)
         } else {
             backup::cut_ranges(id, &cut)
         };
+        self.send(ExportPart::Header(cut, applied_index))?;
         let mut gathered = Gathered::default();
         for (from, to) in ranges {
             for row in view.iter(&KeyRange::new(from, to)) {

@@ -22,6 +22,7 @@ struct Found {
     descriptor: Option<Descriptor>,
     book: Arc<AddressBook>,
     process: u64,
+    key: Option<FingerprintKey>,
 }
 
 /// This node as a member of its cluster, once it has joined one if it is to; `None`: told to stop meanwhile.
@@ -41,7 +42,7 @@ pub(super) async fn member(
         None => !settings.join.is_empty(),
         Some(descriptor) => is_begun(descriptor),
     };
-    let (book, process) = (found.book, found.process);
+    let (book, process, key) = (found.book, found.process, found.key);
     if joins {
         let newcomer = Newcomer {
             dir: dir.clone(),
@@ -134,6 +135,7 @@ async fn find(
     dir: PathBuf,
     suffixes: Arc<SuffixList>,
     asked: Asked,
+    secret: Option<PathBuf>,
 ) -> Result<Found, ProcessError> {
     blocking(move || {
         raftlog::make_durable_dir(&dir).map_err(|error| IdentityError::Io {
@@ -141,10 +143,13 @@ async fn find(
             reason: error.to_string(),
         })?;
         let descriptor = Descriptor::read(&dir)?;
+        let key = secret.as_deref().map(read_secret).transpose()?;
         if let Some(descriptor) = &descriptor {
             descriptor.check_identity(&suffixes, &asked)?;
+            descriptor.check_secret(key)?;
         }
         Ok(Found {
+            key,
             descriptor,
             book: Arc::new(AddressBook::open(&dir)?),
             process: u64::from_be_bytes(draw()?),

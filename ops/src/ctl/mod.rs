@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `adopt` | the map takes over what `recover-unsafe` made of a shard |
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
 //! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
@@ -11,6 +12,7 @@
 //! | `job` | a job that a change began, watched |
 //! | `tables`, `json` | the answers for people and for programs |
 
+mod adopt;
 mod args;
 mod ask;
 mod backup;
@@ -64,6 +66,7 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::PreferLeader(args) => places::prefer_leader(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+        Command::Adopt(args) => adopt::run(&mut asker, args).await,
         Command::Data(command) => data::run(&mut asker, args, command).await,
         Command::Backup(args) => backup::backup(&mut asker, args).await,
         Command::Restore(args) => backup::restore(&mut asker, args).await,

@@ -56,8 +56,8 @@ pub enum Step {
     Close(Close),
 }
 
-/// What the new shard's counters begin at: of each the highest of all shards of the backup.
-#[derive(Clone, Copy, PartialEq, prost::Message)]
+/// What the new shard's counters begin at: of each the highest of all shards of the backup; and what holds for all shards alike.
+#[derive(Clone, PartialEq, prost::Message)]
 pub struct Begin {
     /// Shard time.
     #[prost(uint64, tag = "1")]
@@ -68,6 +68,12 @@ pub struct Begin {
     /// Sequence of the outbox.
     #[prost(uint64, tag = "3")]
     pub outbox_sequence: u64,
+    /// Nothing is leased.
+    #[prost(bool, tag = "4")]
+    pub paused: bool,
+    /// Stores that are gone for good.
+    #[prost(uint32, repeated, tag = "5")]
+    pub dead_stores: Vec<u32>,
 }
 
 /// A batch of rows.

@@ -14,6 +14,7 @@ use machine::limits::DISCOVER_ITEMS;
 use pb::restore_shard_request::Step;
 use prost::Message;
 use proto::admin_v1 as pb;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A backup that was read whole once.
@@ -84,10 +85,14 @@ pub(super) async fn fill(
 
 fn begin(manifest: &Manifest) -> pb::RestoreBegin {
     let highest = |of: fn(&ShardEntry) -> u64| manifest.shards.iter().map(of).max();
+    let dead_stores = manifest.shards.iter().flat_map(|s| &s.dead_stores);
+    let dead_stores: BTreeSet<u32> = dead_stores.copied().collect();
     pb::RestoreBegin {
         now_ms: highest(|shard| shard.now_ms).unwrap_or(0),
         token: highest(|shard| shard.token).unwrap_or(0),
         outbox_sequence: highest(|shard| shard.outbox_sequence).unwrap_or(0),
+        paused: manifest.shards.iter().any(|shard| shard.paused),
+        dead_stores: dead_stores.into_iter().collect(),
     }
 }
 

@@ -56,6 +56,10 @@ pub(super) struct ShardEntry {
     pub(super) now_ms: u64,
     pub(super) token: u64,
     pub(super) outbox_sequence: u64,
+    /// Nothing is leased.
+    pub(super) paused: bool,
+    /// Stores that are gone for good.
+    pub(super) dead_stores: Vec<u32>,
     /// Token counter when the backup began.
     pub(super) begin_token: u64,
     /// What was kept when the backup began.
@@ -259,6 +263,8 @@ mod tests {
             now_ms: 3,
             token: 4,
             outbox_sequence: 5,
+            paused: false,
+            dead_stores: Vec::new(),
             begin_token: 3,
             begin: FileEntry::default(),
             cut: FileEntry::default(),

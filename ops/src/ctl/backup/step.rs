@@ -101,6 +101,7 @@ impl<'a> Target<'a> {
         let request = pb::RecoverShardRequest {
             recovery: self.restore,
             shard: self.shard,
+            adopt: false,
         };
         loop {
             let mut patience = Patience::new();

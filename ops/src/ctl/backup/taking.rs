@@ -93,6 +93,8 @@ fn entry(begun: Copied, cut: Copied) -> Result<ShardEntry, End> {
         now_ms: header.now_ms,
         token: header.token,
         outbox_sequence: header.outbox_sequence,
+        paused: header.paused,
+        dead_stores: header.dead_stores,
         begin_token: begun.header.token,
         begin: begun.file,
         cut: cut.file,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Step<'_> {
-    pub(super) fn fetch_again(
+    pub(super) fn restore_again(
         &mut self,
         restore: &RestoreRow,
         again: &Again,

@@ -26,7 +26,7 @@ impl Step<'_> {
             (Part::Rows(rows), _) if rows.sequence <= row.sequence => Ok(done(&row, 0)),
             (Part::Build(_), Stage::Filling) => self.build(&row),
             (Part::Build(_), _) | (Part::Close(_), Stage::Closed) => Ok(done(&row, 0)),
-            (Part::Again(again), Stage::Built) => self.fetch_again(&row, again),
+            (Part::Again(again), Stage::Built) => self.restore_again(&row, again),
             (Part::Close(_), Stage::Built) => Ok(self.close_restore(row)),
             (_, stage) => Ok(refused(format!("the restore is {stage:?} here"))),
         }
@@ -52,6 +52,7 @@ impl Step<'_> {
         meta.now_ms = meta.now_ms.max(begin.now_ms);
         meta.token = begin.token;
         meta.outbox_sequence = begin.outbox_sequence;
+        (meta.paused, meta.dead_stores) = (begin.paused, begin.dead_stores.clone());
         let row = RestoreRow {
             id,
             stage: Stage::Filling as i32,

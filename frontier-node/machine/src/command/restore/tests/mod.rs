@@ -75,6 +75,7 @@ pub(super) fn begin(sources: &[Source]) -> Begin {
         now_ms: highest(|cut| cut.now_ms).unwrap(),
         token: highest(|cut| cut.token).unwrap(),
         outbox_sequence: highest(|cut| cut.outbox_sequence).unwrap(),
+        ..Begin::default()
     }
 }
 
