@@ -135,7 +135,8 @@ mod tests {
         let most = CLUSTER_WITHIN.as_millis() / CLUSTER_PAUSE.as_millis() + 1;
         assert!(tries > 10 && tries <= most, "{tries}");
         let mut tries = 0;
-        let end = Patience::quiet(CLUSTER_PAUSE * 3).until(async || {
+        let mut patience = Patience::quiet(CLUSTER_PAUSE * 3);
+        let end = patience.until(async || {
             tries += 1;
             Err::<(), _>(joining())
         });

@@ -250,4 +250,8 @@ skin! {
     shard_map(pb::ShardMapRequest) -> pb::ShardMapResponse;
     list_urls(pb::ListUrlsRequest) -> pb::ListUrlsResponse;
     nodes(pb::NodesRequest) -> pb::NodesResponse;
+    list_hosts(pb::ListHostsRequest) -> pb::ListHostsResponse;
+    shard_settings(pb::ShardSettingsRequest) -> pb::ShardSettingsResponse;
+    lost_store(pb::LostStoreRequest) -> pb::LostStoreResponse;
+    alias(pb::AliasRequest) -> pb::AliasResponse;
 }
