@@ -135,8 +135,8 @@ mod tests {
         let most = CLUSTER_WITHIN.as_millis() / CLUSTER_PAUSE.as_millis() + 1;
         assert!(tries > 10 && tries <= most, "{tries}");
         let mut tries = 0;
-        let mut short = Patience::quiet(CLUSTER_PAUSE * 3);
-        let end = short.until(async || {
+        let mut patience = Patience::quiet(CLUSTER_PAUSE * 3);
+        let end = patience.until(async || {
             tries += 1;
             Err::<(), _>(joining())
         });

@@ -34,8 +34,8 @@ pub(super) async fn member(
 ) -> Result<Option<Arc<Member>>, ProcessError> {
     let suffixes = suffixes(settings)?;
     let dir = settings.dir.clone().unwrap_or_default();
-    let found = find(dir.clone(), Arc::clone(&suffixes), asked(settings)?).await?;
-    let key = secret(settings).await?;
+    let secret = settings.fingerprint_secret.clone();
+    let found = find(dir.clone(), Arc::clone(&suffixes), asked(settings)?, secret).await?;
     let mut descriptor = found.descriptor;
     let is_begun = |d: &Descriptor| d.disk != 0 && !d.admitted;
     let joins = match &descriptor {
@@ -97,14 +97,6 @@ pub(super) async fn member(
         Ok(Some(Arc::new(member)))
     })
     .await
-}
-
-/// The secret that the settings name a file of.
-async fn secret(settings: &Settings) -> Result<Option<FingerprintKey>, ProcessError> {
-    let Some(path) = settings.fingerprint_secret.clone() else {
-        return Ok(None);
-    };
-    blocking(move || Ok(Some(read_secret(&path)?))).await
 }
 
 fn suffixes(settings: &Settings) -> Result<Arc<SuffixList>, ProcessError> {

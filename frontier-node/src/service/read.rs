@@ -51,8 +51,9 @@ impl LocalFrontier {
             .map_err(invalid)?;
         let partition = request.partition;
         let term = term_for(shard, request.local)?;
-        // An idle shard's last entry may be seconds old, and a wait that is over would seem to go on.
-        let leading = shard.leading().ok();
+        // An idle shard's last entry may be seconds old, and a wait that is over would seem to go on. A local read says what is
+        // applied here and nothing else.
+        let leading = shard.leading().ok().filter(|_| !request.local);
         let now_ms = leading.map_or(0, |l| l.clock.stamp_ms(self.node.context.clocks.now()));
         let (record, applied_index) = self
             .look_at(shard, partition, move |machine, rows| {

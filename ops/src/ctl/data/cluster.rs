@@ -63,8 +63,9 @@ impl Cluster {
         call: impl AsyncFn(&RoutedFrontier) -> Result<R, CallError>,
     ) -> Result<R, End> {
         let frontier = &self.frontier;
-        let answer = self.patience.until(async || call(frontier).await).await;
-        Ok(answer?)
+        let answer = self.patience.until(async || call(frontier).await).await?;
+        self.answered();
+        Ok(answer)
     }
 
     /// One call to the shard that owns a partition hash, and to another one where that turns out to have it by now. The answer with
@@ -92,7 +93,14 @@ impl Cluster {
             }
             Err(error)
         };
-        Ok(self.patience.until(attempt).await?)
+        let answer = self.patience.until(attempt).await?;
+        self.answered();
+        Ok(answer)
+    }
+
+    /// A command may make many calls: each silence is waited for anew.
+    fn answered(&mut self) {
+        self.patience = Patience::new();
     }
 
     /// Visits every shard; those that came into being by splits meanwhile too, so that at the end none of the newest map is left

@@ -11,39 +11,6 @@ use serde_json::{Value, json};
 pub(super) fn host(found: &Found) -> Value {
     let host = &found.host;
     let mut shown = brief(host);
-    let robots = |authority: &pb::AuthorityRecord| {
-        json!({
-            "origin": authority.origin,
-            "state": authority.robots_state,
-            "digest": hex::encode(&authority.robots_digest),
-            "asked_crawl_delay_ms": authority.asked_crawl_delay_ms,
-            "expires_unix_ms": known(authority.robots_expires_unix_ms),
-        })
-    };
-    let lane = |lane: &pb::LaneRecord| {
-        json!({
-            "crawl": lane.crawl,
-            "origin": lane.origin,
-            "queued": lane.queued,
-            "priority": lane.priority,
-            "waits_for": lane.waits_for,
-        })
-    };
-    let budget = |budget: &pb::BudgetRecord| {
-        json!({
-            "crawl": budget.crawl,
-            "spent": budget.spent,
-            "ends_unix_ms": known(budget.ends_unix_ms),
-            "waits_until_unix_ms": known(budget.wait_until_unix_ms),
-        })
-    };
-    let lease = host.lease.map(|lease| {
-        json!({
-            "kind": lease.kind().as_str_name().to_lowercase(),
-            "token": lease.token,
-            "ends_in_ms": lease.deadline_ms.saturating_sub(host.now_ms),
-        })
-    });
     shown["shard"] = found.shard.into();
     shown["partition"] = format!("{:016x}", found.partition).into();
     shown["why"] = waits::words(host).into();
@@ -53,11 +20,49 @@ pub(super) fn host(found: &Found) -> Value {
     shown["errands"] = host.errands.into();
     shown["back_off_left_ms"] = host.back_off_until_ms.saturating_sub(host.now_ms).into();
     shown["blocked_left_ms"] = host.blocked_until_ms.saturating_sub(host.now_ms).into();
-    shown["lease"] = lease.unwrap_or(Value::Null);
+    shown["lease"] = lease(host).unwrap_or(Value::Null);
     shown["queues"] = host.lanes.iter().map(lane).collect();
     shown["budgets"] = host.budgets.iter().map(budget).collect();
     shown["robots"] = host.authorities.iter().map(robots).collect();
     shown
+}
+
+fn robots(authority: &pb::AuthorityRecord) -> Value {
+    json!({
+        "origin": authority.origin,
+        "state": authority.robots_state,
+        "digest": hex::encode(&authority.robots_digest),
+        "asked_crawl_delay_ms": authority.asked_crawl_delay_ms,
+        "expires_unix_ms": known(authority.robots_expires_unix_ms),
+    })
+}
+
+fn lane(lane: &pb::LaneRecord) -> Value {
+    json!({
+        "crawl": lane.crawl,
+        "origin": lane.origin,
+        "queued": lane.queued,
+        "priority": lane.priority,
+        "waits_for": lane.waits_for,
+    })
+}
+
+fn budget(budget: &pb::BudgetRecord) -> Value {
+    json!({
+        "crawl": budget.crawl,
+        "spent": budget.spent,
+        "ends_unix_ms": known(budget.ends_unix_ms),
+        "waits_until_unix_ms": known(budget.wait_until_unix_ms),
+    })
+}
+
+fn lease(host: &pb::HostRecord) -> Option<Value> {
+    let lease = host.lease?;
+    Some(json!({
+        "kind": lease.kind().as_str_name().to_lowercase(),
+        "token": lease.token,
+        "ends_in_ms": lease.deadline_ms.saturating_sub(host.now_ms),
+    }))
 }
 
 /// 0 stands for nothing.

@@ -18,6 +18,14 @@ struct Count {
     ended: u64,
 }
 
+impl Count {
+    const fn add(&mut self, requeued: u64, waiting: u64, ended: u64) {
+        self.requeued += requeued;
+        self.waiting += waiting;
+        self.ended += ended;
+    }
+}
+
 /// Gives up a store.
 pub(super) async fn run(
     asker: &mut Asker,
@@ -28,43 +36,8 @@ pub(super) async fn run(
     let nodes = nodes(cluster).await?;
     refuse_unknown(asker, &nodes, store).await?;
     refuse_if_alive(&nodes, store).await?;
-    let note = async |cluster: &mut Cluster, shard| {
-        let request = pb::LostStoreRequest {
-            shard,
-            store,
-            ..pb::LostStoreRequest::default()
-        };
-        slice(cluster, &request).await.map(|_| ())
-    };
-    cluster.each_shard(note).await?;
-    let sweep = async |cluster: &mut Cluster, shard| {
-        let mut request = pb::LostStoreRequest {
-            shard,
-            store,
-            sweep: true,
-            ..pb::LostStoreRequest::default()
-        };
-        let mut count = Count::default();
-        loop {
-            let answer = slice(cluster, &request).await?;
-            count.requeued += answer.requeued;
-            count.waiting += answer.waiting;
-            count.ended += answer.ended;
-            if answer.cursor.is_empty() {
-                return Ok(count);
-            }
-            request.cursor = answer.cursor;
-        }
-    };
-    let swept = cluster.each_shard(sweep).await?;
-    let shards = swept.len();
-    let count = swept
-        .into_values()
-        .fold(Count::default(), |sum, count| Count {
-            requeued: sum.requeued + count.requeued,
-            waiting: sum.waiting + count.waiting,
-            ended: sum.ended + count.ended,
-        });
+    note(cluster, store).await?;
+    let (shards, count) = sweep(cluster, store).await?;
     let Count {
         requeued,
         waiting,
@@ -83,6 +56,45 @@ pub(super) async fn run(
             )
         },
     )
+}
+
+async fn note(cluster: &mut Cluster, store: u32) -> Result<(), End> {
+    let visit = async |cluster: &mut Cluster, shard| {
+        let request = request(shard, store, false);
+        slice(cluster, &request).await.map(|_| ())
+    };
+    cluster.each_shard(visit).await.map(|_| ())
+}
+
+/// How many shards were swept, and what became of the pages.
+async fn sweep(cluster: &mut Cluster, store: u32) -> Result<(usize, Count), End> {
+    let visit = async |cluster: &mut Cluster, shard| {
+        let mut request = request(shard, store, true);
+        let mut count = Count::default();
+        loop {
+            let answer = slice(cluster, &request).await?;
+            count.add(answer.requeued, answer.waiting, answer.ended);
+            if answer.cursor.is_empty() {
+                return Ok(count);
+            }
+            request.cursor = answer.cursor;
+        }
+    };
+    let swept = cluster.each_shard(visit).await?;
+    let mut sum = Count::default();
+    for count in swept.values() {
+        sum.add(count.requeued, count.waiting, count.ended);
+    }
+    Ok((swept.len(), sum))
+}
+
+fn request(shard: u64, store: u32, sweep: bool) -> pb::LostStoreRequest {
+    pb::LostStoreRequest {
+        shard,
+        store,
+        sweep,
+        ..pb::LostStoreRequest::default()
+    }
 }
 
 async fn slice(

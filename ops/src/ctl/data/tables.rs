@@ -5,6 +5,7 @@ use super::duplicates;
 use super::hosts::{Found, Site};
 use super::queues::Queues;
 use super::waits::{self, time};
+use comfy_table::Table;
 use proto::frontier_v1 as pb;
 
 pub(super) fn host(found: &Found) -> String {
@@ -53,11 +54,6 @@ fn facts_of(found: &Found) -> Vec<(&'static str, String)> {
         0 => "never".to_owned(),
         at_ms => format!("{} ago", past(at_ms)),
     };
-    let lease = host.lease.map_or("none".to_owned(), |lease| {
-        let left = time(lease.deadline_ms.saturating_sub(host.now_ms));
-        let kind = lease.kind().as_str_name().to_lowercase();
-        format!("{kind}, token {}, ends in {left}", lease.token)
-    });
     let mut facts = vec![
         ("host", host.host.clone()),
         (
@@ -72,7 +68,7 @@ fn facts_of(found: &Found) -> Vec<(&'static str, String)> {
                 host.queued, host.scheduled, host.done
             ),
         ),
-        ("lease", lease),
+        ("lease", lease(host)),
         ("last contact", contact),
         ("delay", delay(host)),
         ("back-off", left(host.back_off_until_ms)),
@@ -80,18 +76,28 @@ fn facts_of(found: &Found) -> Vec<(&'static str, String)> {
         ("paused", if host.paused { "yes" } else { "no" }.to_owned()),
         ("errands", host.errands.to_string()),
     ];
-    for budget in &host.budgets {
-        let state = match budget.wait_until_unix_ms {
-            0 => "",
-            _ => ", all of it: waits for the next cycle",
-        };
-        let words = format!(
-            "crawl {}: {} pages spent{state}",
-            budget.crawl, budget.spent
-        );
-        facts.push(("budget", words));
-    }
+    facts.extend(host.budgets.iter().map(|b| ("budget", budget(b))));
     facts
+}
+
+fn lease(host: &pb::HostRecord) -> String {
+    let Some(lease) = host.lease else {
+        return "none".to_owned();
+    };
+    let left = time(lease.deadline_ms.saturating_sub(host.now_ms));
+    let kind = lease.kind().as_str_name().to_lowercase();
+    format!("{kind}, token {}, ends in {left}", lease.token)
+}
+
+fn budget(budget: &pb::BudgetRecord) -> String {
+    let state = match budget.wait_until_unix_ms {
+        0 => "",
+        _ => ", all of it: waits for the next cycle",
+    };
+    format!(
+        "crawl {}: {} pages spent{state}",
+        budget.crawl, budget.spent
+    )
 }
 
 fn delay(host: &pb::HostRecord) -> String {
@@ -130,7 +136,12 @@ pub(super) fn site(site: &Site) -> String {
 }
 
 pub(super) fn queues(queues: &Queues) -> String {
-    let mut shards = table(&[
+    let (shards, crawls, longest) = (shards(queues), crawls(queues), longest(queues));
+    format!("{shards}\n\n{crawls}\n\n{longest}")
+}
+
+fn shards(queues: &Queues) -> Table {
+    const COUNTED: [&str; 9] = [
         "shard",
         "state",
         "hosts",
@@ -140,8 +151,8 @@ pub(super) fn queues(queues: &Queues) -> String {
         "done",
         "removed",
         "refused",
-    ]);
-    let mut crawls = table(&["crawl", "shard", "state", "hosts", "queued"]);
+    ];
+    let mut shards = table(&COUNTED);
     for (shard, of) in &queues.shards {
         let terms = of.status.terms.unwrap_or_default();
         let state = if of.paused { "paused" } else { "running" };
@@ -158,11 +169,16 @@ pub(super) fn queues(queues: &Queues) -> String {
         row.extend(counts.map(|count| count.to_string()));
         shards.add_row(row);
     }
-    let of_crawls = queues.shards.iter().flat_map(|(shard, of)| {
+    shards
+}
+
+fn crawls(queues: &Queues) -> Table {
+    let mut crawls = table(&["crawl", "shard", "state", "hosts", "queued"]);
+    let rows = queues.shards.iter().flat_map(|(shard, of)| {
         let with_shard = move |(crawl, queues)| (crawl, shard, queues);
         of.crawls.iter().map(with_shard)
     });
-    let mut rows: Vec<_> = of_crawls.collect();
+    let mut rows: Vec<_> = rows.collect();
     rows.sort_by_key(|(crawl, shard, _)| (**crawl, **shard));
     for (crawl, shard, of) in rows {
         crawls.add_row([
@@ -173,6 +189,10 @@ pub(super) fn queues(queues: &Queues) -> String {
             of.queued.to_string(),
         ]);
     }
+    crawls
+}
+
+fn longest(queues: &Queues) -> Table {
     let mut longest = table(&["longest queues", "crawl", "shard", "queued", "waits for"]);
     for queue in &queues.longest {
         let why = match queue.waits_for.as_str() {
@@ -187,7 +207,7 @@ pub(super) fn queues(queues: &Queues) -> String {
             why.to_owned(),
         ]);
     }
-    format!("{shards}\n\n{crawls}\n\n{longest}")
+    longest
 }
 
 pub(super) fn duplicates(found: &duplicates::Found) -> String {
@@ -229,4 +249,99 @@ pub(super) fn duplicates(found: &duplicates::Found) -> String {
     }
     parts.push(sum);
     parts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ctl::data::queues::{CrawlQueues, Queue, ShardQueues};
+
+    fn known() -> Found {
+        let lane = pb::LaneRecord {
+            crawl: 2,
+            origin: "http://a.example:81".to_owned(),
+            queued: 12,
+            waits_for: "paused_crawl".to_owned(),
+            ..pb::LaneRecord::default()
+        };
+        let host = pb::HostRecord {
+            host: "a.example".to_owned(),
+            now_ms: 10_000,
+            last_contact_ms: 9_000,
+            delay_ms: 3_000,
+            min_delay_ms: 3_000,
+            ready_at_ms: 12_000,
+            waits_for: "clock".to_owned(),
+            lease: Some(pb::LeaseRecord {
+                kind: pb::lease_key::Kind::Page.into(),
+                token: 77,
+                deadline_ms: 15_000,
+            }),
+            lanes: vec![lane],
+            ..pb::HostRecord::default()
+        };
+        Found {
+            shard: 3,
+            partition: 255,
+            host,
+        }
+    }
+
+    #[test]
+    fn a_host_says_all_that_holds_it() {
+        let shown = host(&known());
+        for part in [
+            "3, partition 00000000000000ff",
+            "waits for its clock: 2.000 s left of 3.000 s",
+            "1.000 s ago",
+            "its own policy asks for 3.000 s",
+            "page, token 77, ends in 5.000 s",
+            "http://a.example:81",
+            "its crawl is paused",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert!(
+            !shown.contains("robots of"),
+            "nothing is known of any: {shown}"
+        );
+    }
+
+    #[test]
+    fn queues_come_by_shard_and_by_crawl() {
+        let of = |queued| CrawlQueues {
+            state: "running",
+            hosts: 1,
+            queued,
+        };
+        let shard = |crawls: &[(u32, u64)]| ShardQueues {
+            status: pb::ShardStatusResponse::default(),
+            paused: crawls.len() == 1,
+            crawls: crawls.iter().map(|(crawl, n)| (*crawl, of(*n))).collect(),
+        };
+        let all = Queues {
+            shards: [(4, shard(&[(1, 11), (2, 22)])), (9, shard(&[(1, 33)]))].into(),
+            longest: vec![Queue {
+                shard: 9,
+                crawl: 1,
+                host: "b.example".to_owned(),
+                queued: 33,
+                waits_for: String::new(),
+            }],
+        };
+        let shown = queues(&all);
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        assert!(
+            words.windows(2).any(|pair| pair == ["9", "paused"]),
+            "{shown}"
+        );
+        let at = |row: [&str; 5]| words.windows(5).position(|found| found == row);
+        let rows = [
+            ["1", "4", "running", "1", "11"],
+            ["1", "9", "running", "1", "33"],
+        ];
+        let order = rows.map(at);
+        assert!(order[0].is_some() && order[0] < order[1], "{shown}");
+        assert!(at(["b.example", "1", "9", "33", "-"]).is_some(), "{shown}");
+    }
 }
