@@ -60,7 +60,7 @@ const FORMULAS: [Formula; 16] = [
     },
     Formula {
         name: "a billion queued URLs",
-        source: from("month", "/detail/rows_after_a_day/queue/bytes_a_row"),
+        source: from("month", "/detail/rows/queue/bytes_a_row"),
         of: "bytes a URL",
         unit: "GB",
         note: "rows of the queue before compression, all replicas",
@@ -76,7 +76,7 @@ const FORMULAS: [Formula; 16] = [
     },
     Formula {
         name: "hosts on disk",
-        source: from("month", "/detail/rows_after_a_day/host/bytes_a_row"),
+        source: from("month", "/detail/rows/host/bytes_a_row"),
         of: "bytes a host",
         unit: "GB",
         note: "rows before compression, all replicas",

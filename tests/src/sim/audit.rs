@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
+use super::moves;
 use super::owners;
 use super::plan::CRAWL;
 use super::world::{To, World, partition};
@@ -14,7 +15,10 @@ type Sent<A> = futures::future::BoxFuture<'static, Result<A, CallError>>;
 
 /// Waits until nothing is left to do, then judges.
 pub(super) async fn audit(world: Arc<World>) {
-    while !world.is_seeded.load(Ordering::Relaxed) || !world.splits.are_settled() {
+    while !world.is_seeded.load(Ordering::Relaxed)
+        || !world.splits.are_settled()
+        || !moves::are_settled(&world)
+    {
         world.sleep((500, 500)).await;
     }
     // A page of one shard may yet bring a link for another, so all must be found drained twice with nothing new between.

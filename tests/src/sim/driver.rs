@@ -16,10 +16,13 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(6);
 /// How often the middle of a load is asked for before any point is taken.
 const TRIES_OF_MIDDLE: u64 = 20;
 
+/// How often a shard is looked for that no replica of moves.
+const TRIES_OF_SHARD: u64 = 100;
+
 /// Drives one split to its end.
 pub(super) async fn drive(world: Arc<World>, wish: Wish) {
     world.splits.count(true);
-    if let Some(mut order) = world.splits.begin(wish.shard) {
+    if let Some(mut order) = begin(&world, wish.shard).await {
         order.at = place(&world, &order, wish.aim).await;
         let job = world.splits.enter(&mut order);
         if job.is_none() && world.plan.has_moves() {
@@ -36,6 +39,18 @@ pub(super) async fn drive(world: Arc<World>, wish: Wish) {
         late_orders(&world, &order).await;
     }
     world.splits.count(false);
+}
+
+/// A shard that nobody changes now. Where replicas move there may be none for a while.
+async fn begin(world: &World, number: u64) -> Option<SplitRequest> {
+    for _ in 0..TRIES_OF_SHARD {
+        let begun = world.splits.begin(number);
+        if begun.is_some() || !world.plan.has_moves() {
+            return begun;
+        }
+        world.sleep((100, 500)).await;
+    }
+    None
 }
 
 /// The first hash of the child.

@@ -1,5 +1,7 @@
 //! When nodes join, replicas move and nodes are emptied: drawn from numbers of their own.
 
+use std::sync::Arc;
+
 use super::cluster::Cluster;
 use super::moves::{Wish, ask};
 use super::plan::Plan;
@@ -56,7 +58,7 @@ impl MoveSchedule {
         match act {
             Act::Start(node) => cluster.start(node),
             Act::Join(node) => cluster.world.zero.join(node),
-            Act::Wish(wish) => ask(&cluster.world, wish),
+            Act::Wish(wish) => cluster.spawn(ask(Arc::clone(&cluster.world), wish)),
         }
         let is_hit = self.rng.chance(500);
         is_hit.then(|| cluster.awake_ms + self.rng.between(FAULT_AT_MOVE_MS))

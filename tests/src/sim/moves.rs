@@ -9,13 +9,17 @@ use frontier_node::FrontierNode;
 use futures::future::BoxFuture;
 use raftlog::{Group, LeadershipToken, NodeId};
 use shard_map::command::{CancelJob, Drain, MoveReplica, Undrain};
-use shard_map::{Body, GROUP_ZERO, MovePlan, NodeState, Plan, ReplicaId, Step, placement};
+use shard_map::{
+    Body, GROUP_ZERO, MovePlan, NodeState, Plan, ReplicaId, ShardMap, Step, placement,
+};
 
 use super::net::WORLD;
 use super::world::World;
 
 /// Longest wait for an answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(6);
+/// How often a wish is repeated.
+const TRIES: u64 = 60;
 /// Moves at once.
 const AT_ONCE: usize = 2;
 /// How far a learner may be behind, entries: `raftlog` refuses more.
@@ -32,45 +36,55 @@ pub(super) enum Wish {
     Undrain,
 }
 
-/// Asks for it. What makes no sense now is refused by the map.
-pub(super) fn ask(world: &World, wish: Wish) {
+/// Asks for it until the map takes it: while a shard is being split or moved, it refuses.
+pub(super) async fn ask(world: Arc<World>, wish: Wish) {
+    for _ in 0..TRIES {
+        if world.is_healed() || is_taken(&world, wish) {
+            return;
+        }
+        world.sleep((200, 1_000)).await;
+    }
+}
+
+fn is_taken(world: &World, wish: Wish) -> bool {
     let map = world.zero.map();
     match wish {
-        Wish::Move(which, whither) => {
-            let shard = &map.shards[which as usize % map.shards.len()];
-            let usable = map.usable_nodes().map(|node| node.number);
-            let free: Vec<u32> = usable.filter(|to| !shard.members.is_on(*to)).collect();
-            let voters: Vec<u32> = shard.members.voters().map(|voter| voter.node()).collect();
-            let (Some(to), false) = (
-                free.get(whither as usize % free.len().max(1)),
-                world.splits.is_busy(shard.id),
-            ) else {
-                return;
-            };
-            let from = voters[(whither >> 8) as usize % voters.len()];
-            world.zero.propose(Body::MoveReplica(MoveReplica {
-                shard: shard.id,
-                epoch: shard.members.epoch,
-                from,
-                to: *to,
-                ..MoveReplica::default()
-            }));
-        }
+        Wish::Move(which, whither) => give_away(world, &map, which, whither),
+        // Otherwise it has nowhere to go.
+        Wish::Drain(_) if map.usable_nodes().count() <= 3 => false,
         Wish::Drain(node) => {
-            // Otherwise it has nowhere to go.
-            if map.usable_nodes().count() > 3 {
-                let node = node as u32;
-                world.zero.propose(Body::Drain(Drain { node }));
-            }
+            let node = node as u32;
+            world.zero.propose(Body::Drain(Drain { node })).is_some()
         }
         Wish::Undrain => {
-            let draining = map.nodes.iter();
-            for node in draining.filter(|node| node.state() == NodeState::Draining) {
+            let nodes = map.nodes.iter();
+            for node in nodes.filter(|node| node.state() == NodeState::Draining) {
                 let node = node.number;
                 world.zero.propose(Body::Undrain(Undrain { node }));
             }
+            true
         }
     }
+}
+
+/// A replica of some shard that is not busy goes to a node that has none of it.
+fn give_away(world: &World, map: &ShardMap, which: u64, whither: u64) -> bool {
+    let shard = &map.shards[which as usize % map.shards.len()];
+    let usable = map.usable_nodes().map(|node| node.number);
+    let free: Vec<u32> = usable.filter(|to| !shard.members.is_on(*to)).collect();
+    let voters: Vec<u32> = shard.members.voters().map(|voter| voter.node()).collect();
+    let to = free.get(whither as usize % free.len().max(1));
+    let Some(to) = to.filter(|_| !world.splits.is_busy(shard.id)) else {
+        return false;
+    };
+    let wanted = MoveReplica {
+        shard: shard.id,
+        epoch: shard.members.epoch,
+        from: voters[(whither >> 8) as usize % voters.len()],
+        to: *to,
+        ..MoveReplica::default()
+    };
+    world.zero.propose(Body::MoveReplica(wanted)).is_some()
 }
 
 /// Drives all jobs but splits for the whole run.
@@ -88,24 +102,34 @@ pub(super) async fn drive(world: Arc<World>) {
     }
 }
 
-/// What the planners propose: the share of nodes that joined, the way out of nodes that are emptied, missing voters.
+/// Begins what the planners propose, a few at once.
 fn propose(world: &World) {
     let map = world.zero.map();
     let is_move = |plan: &Option<Plan>| matches!(plan, Some(Plan::Move(_)));
     let under_way = map.running_jobs().filter(|job| is_move(&job.plan)).count();
-    let mut wanted = Vec::new();
-    for node in map.nodes.iter().map(|node| node.number) {
-        let (nothing, nobody) = (BTreeMap::new(), BTreeSet::new());
-        wanted.extend(placement::evacuation(&map, node, &nothing, &nobody, AT_ONCE).moves);
-        if map.is_empty(node) {
-            wanted.extend(placement::on_join(&map, node));
-        }
-    }
-    wanted.extend(placement::repairs(&map, &BTreeSet::new()));
-    wanted.retain(|wanted| !world.splits.is_busy(wanted.shard));
-    for wanted in wanted.into_iter().take(AT_ONCE.saturating_sub(under_way)) {
+    let wanted = wanted(&map).into_iter();
+    let wanted = wanted.filter(|wanted| !world.splits.is_busy(wanted.shard));
+    for wanted in wanted.take(AT_ONCE.saturating_sub(under_way)) {
         world.zero.propose(Body::MoveReplica(wanted));
     }
+}
+
+/// What the planners propose: the way out of nodes that are emptied, missing voters, the share of nodes that joined.
+fn wanted(map: &ShardMap) -> Vec<MoveReplica> {
+    let (nothing, nobody) = (BTreeMap::new(), BTreeSet::new());
+    let mut wanted = Vec::new();
+    for node in map.nodes.iter().map(|node| node.number) {
+        wanted.extend(placement::evacuation(map, node, &nothing, &nobody, AT_ONCE).moves);
+    }
+    wanted.extend(placement::repairs(map, &nobody));
+    wanted.extend(placement::shares(map, &nobody));
+    wanted
+}
+
+/// No job goes on, and none will begin unasked.
+pub(super) fn are_settled(world: &World) -> bool {
+    let map = world.zero.map();
+    !world.plan.has_moves() || (map.running_jobs().next().is_none() && wanted(&map).is_empty())
 }
 
 /// One move from its planning to its end, or back.

@@ -14,6 +14,9 @@ use super::split_schedule::SplitSchedule;
 /// A suspension of everything: two days and a bit.
 const LONG_SLEEP_MS: (u64, u64) = (3_600_000, 180_000_000);
 
+/// How often the power goes in a step of a removal, in a thousand.
+const AT_REMOVAL_PERMILLE: u64 = 60;
+
 /// Every so manyth seed cuts the power in the middle of syncs.
 const SHARP_EVERY: u64 = 4;
 /// How long such a cut waits for its moment, ms.
@@ -89,6 +92,7 @@ impl Nemesis {
             mend_one(cluster, mend);
         }
         self.strike(cluster);
+        self.strike_removals(cluster);
         let soon_ms = self.splits.act(cluster).into_iter();
         if let Some(soon_ms) = soon_ms.chain(self.moves.act(cluster)).min() {
             self.next_ms = self.next_ms.min(soon_ms);
@@ -197,6 +201,21 @@ impl Nemesis {
             self.armed = Some(armed);
         } else {
             self.cut_all(cluster, &armed.nodes);
+        }
+    }
+
+    /// Cuts the power of a node that is removing a replica, now and then.
+    fn strike_removals(&mut self, cluster: &mut Cluster) {
+        if !cluster.world.plan.has_moves() {
+            return;
+        }
+        for node in 1..=self.nodes {
+            let is_removing = cluster.process(node).is_removing();
+            if is_removing && self.rng.chance(AT_REMOVAL_PERMILLE) {
+                self.faults += 1;
+                let loss = self.loss();
+                self.cut_power(cluster, node, loss);
+            }
         }
     }
 

@@ -65,10 +65,10 @@ impl Plan {
         let splits = *Rng::new(seed, 9).pick(&[0, 1, 2, 2, 3]);
         let mut more = Rng::new(seed, 11);
         let moves = *more.pick(&[0, 0, 1, 2, 3, 5]);
-        let moves = if bug.is_none_or(Bug::is_of_moves) {
-            moves
-        } else {
-            0
+        let moves = match bug {
+            None => moves,
+            Some(bug) if bug.is_of_moves() => moves.max(3),
+            Some(_) => 0,
         };
         let joins = if moves > 0 { more.between((1, 2)) } else { 0 };
         let ppm = |rng: &mut Rng| *rng.pick(&[-500, -100, 0, 100, 500]);

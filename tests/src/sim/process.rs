@@ -105,6 +105,15 @@ impl Process {
             .is_some_and(|life| life.disk.is_syncing())
     }
 
+    /// Whether a replica that is out of use is not removed yet.
+    pub(super) fn is_removing(&self) -> bool {
+        self.node().is_some_and(|node| {
+            let engine = node.engine();
+            let mut shards = node.shards().into_iter();
+            shards.any(|shard| engine.group(shard).is_none())
+        })
+    }
+
     /// The node, when it is open.
     pub(super) fn node(&self) -> Option<Arc<FrontierNode>> {
         self.life

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use shard_map::Plan as Job;
+use shard_map::{GROUP_ZERO, Plan as Job};
 
 use super::audit::audit;
 use super::bug::Bug;
@@ -123,7 +123,10 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, is_loud: bool) -> Outcome {
         lost_reports,
         accepted: cluster.world.oracle.all_accepted().len() as u64,
         splits: cluster.world.splits.done(),
-        moves: cluster.world.zero.done(|plan| matches!(plan, Job::Move(_))),
+        moves: cluster
+            .world
+            .zero
+            .done(|plan| matches!(plan, Job::Move(of) if of.shard != GROUP_ZERO)),
         drains: cluster
             .world
             .zero

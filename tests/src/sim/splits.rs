@@ -78,8 +78,7 @@ impl Splits {
 
     /// Nothing is under way.
     pub(super) fn are_settled(&self) -> bool {
-        self.zero.as_ref().is_none_or(|zero| zero.is_settled())
-            && self.state.lock().unwrap().driven == 0
+        self.state.lock().unwrap().driven == 0
     }
 
     /// Whether a shard is being split, or about to be.

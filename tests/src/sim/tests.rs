@@ -110,10 +110,11 @@ impl Totals {
             let least = self.tightest_gap_permille.unwrap_or(u64::MAX).min(permille);
             self.tightest_gap_permille = Some(least);
         }
-        let has_no_split = outcome.splits == 0 && outcome.plan.splits > 0;
-        let has_no_move = outcome.moves == 0 && outcome.plan.has_moves();
+        // What is wanted of the shape may come too late for some of it, not for all.
+        let is_wanted = outcome.plan.splits > 0 || outcome.plan.has_moves();
+        let is_rigid = is_wanted && outcome.splits + outcome.moves + outcome.drains == 0;
         let is_still = outcome.contacts == 0 || outcome.faults == 0 || outcome.checks == 0;
-        if is_still || has_no_split || has_no_move {
+        if is_still || is_rigid {
             self.empty.push(outcome.plan.seed);
         }
         if !outcome.trace.violations.is_empty() {

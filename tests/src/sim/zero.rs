@@ -103,11 +103,6 @@ impl Zero {
         map.job(job).filter(|job| job.is_running()).cloned()
     }
 
-    /// No job goes on.
-    pub(super) fn is_settled(&self) -> bool {
-        self.map().running_jobs().next().is_none()
-    }
-
     /// Jobs that were carried out: of those that are remembered.
     pub(super) fn done(&self, of: impl Fn(&shard_map::Plan) -> bool) -> u64 {
         let map = self.map();

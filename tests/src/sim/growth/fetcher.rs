@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use client::{Frontier, RoutedFrontier, Router};
-use parking_lot::Mutex;
 use proto::frontier_v1 as pb;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -31,8 +30,6 @@ const LINKS: u64 = 20;
 pub(super) struct Counts {
     is_set_up: AtomicBool,
     pages: AtomicU64,
-    robots: AtomicU64,
-    routers: Mutex<Vec<Arc<Router>>>,
 }
 
 impl Counts {
@@ -47,16 +44,6 @@ impl Counts {
     /// Pages that were reported.
     pub(super) fn pages(&self) -> u64 {
         self.pages.load(Ordering::Relaxed)
-    }
-
-    /// Calls and bytes of all fetchers, both ways.
-    pub(super) fn traffic(&self) -> (u64, u64) {
-        let routers = self.routers.lock();
-        let totals = routers.iter().map(|router| router.traffic().total());
-        totals.fold((0, 0), |(calls, bytes), total| {
-            let both = total.sent_bytes + total.received_bytes;
-            (calls + total.calls, bytes + both)
-        })
     }
 }
 
@@ -80,7 +67,6 @@ impl Growing {
         counts: &Arc<Counts>,
         session: u64,
     ) -> Arc<Self> {
-        counts.routers.lock().push(Arc::clone(&router));
         Arc::new(Self {
             world: Arc::clone(world),
             frontier: RoutedFrontier::new(Arc::clone(&router)),
@@ -203,14 +189,12 @@ impl Growing {
             let is_page =
                 |item: &&pb::Report| matches!(item.outcome, Some(pb::report::Outcome::Page(_)));
             let pages = items.iter().filter(is_page).count() as u64;
-            let robots = items.len() as u64 - pages;
             let request = pb::ReportRequest { shard, items };
             while let Err(error) = self.frontier.report(request.clone()).await {
                 self.world.trace.event(format!("no report: {error}"));
                 self.world.sleep((20, 100)).await;
             }
             self.counts.pages.fetch_add(pages, Ordering::Relaxed);
-            self.counts.robots.fetch_add(robots, Ordering::Relaxed);
             drop(slots);
         }
     }

@@ -14,7 +14,8 @@ use super::fetcher::Counts;
 /// Everything that counts, at one moment.
 pub(super) struct Moment {
     pages: u64,
-    traffic: (u64, u64),
+    /// Of fetchers, and their bytes.
+    calls: (u64, u64),
     /// By node.
     engines: Vec<EngineMetrics>,
     /// Messages between nodes, and their bytes.
@@ -41,7 +42,7 @@ impl Moment {
         }
         Self {
             pages: counts.pages(),
-            traffic: counts.traffic(),
+            calls: cluster.world.net.calls(),
             engines,
             between_nodes: cluster.world.net.between_nodes(),
             led,
@@ -103,8 +104,8 @@ impl Figures {
             pages,
             pages_per_s,
             percent_of_ceiling: pages_per_s / ceiling * 100.0,
-            calls_a_page: a_page(after.traffic.0 - before.traffic.0),
-            call_bytes_a_page: a_page(after.traffic.1 - before.traffic.1),
+            calls_a_page: a_page(after.calls.0 - before.calls.0),
+            call_bytes_a_page: a_page(after.calls.1 - before.calls.1),
             entries_a_page: a_page(led.iter().sum()),
             fsyncs_a_page: sum(|engine| engine.fsyncs),
             log_bytes_a_page: sum(|engine| engine.entry_bytes),

@@ -40,8 +40,8 @@ const NODES_A_FETCHER: u64 = 3;
 /// Open fetches of a fetcher: twice as many as its share of the hosts keeps busy.
 const SLOTS: usize = 96;
 /// Virtual time before what is counted, and what is counted, ms.
-const WARM_UP_MS: u64 = 6_000;
-const COUNTED_MS: u64 = 15_000;
+const WARM_UP_MS: u64 = 4_000;
+const COUNTED_MS: u64 = 10_000;
 /// Virtual time in which the cluster must be set up.
 const SET_UP_MS: u64 = 60_000;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use client::{CallError, Frontier};
 use futures::future::BoxFuture;
+use prost::Message;
 use proto::frontier_v1 as pb;
 
 use super::{Net, RpcError};
@@ -34,9 +35,10 @@ impl RemoteFrontier {
         + 'static,
     ) -> Result<A, CallError>
     where
-        Q: Clone + Send + Sync + 'static,
-        A: Send + 'static,
+        Q: Clone + Message + 'static,
+        A: Message + 'static,
     {
+        self.net.count_call(self.from, request.encoded_len());
         let serve =
             move |node: Arc<frontier_node::FrontierNode>| send(node.frontier(), request.clone());
         match self
@@ -44,7 +46,11 @@ impl RemoteFrontier {
             .call((self.from, self.to), self.may_repeat, timeout, serve)
             .await
         {
-            Ok(answer) => answer,
+            Ok(answer) => {
+                let size_bytes = answer.as_ref().map_or(0, Message::encoded_len);
+                self.net.count_answer(self.from, size_bytes);
+                answer
+            }
             Err(error) => Err(CallError::Unavailable {
                 reason: match error {
                     RpcError::Refused => "refused".to_owned(),

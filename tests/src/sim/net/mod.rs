@@ -52,6 +52,8 @@ pub(super) struct Net {
     trace: Arc<Trace>,
     /// What replicas sent each other: messages, and their bytes.
     between_nodes: (AtomicU64, AtomicU64),
+    /// Calls of fetchers and clients, and the bytes of requests and answers.
+    calls: (AtomicU64, AtomicU64),
 }
 
 struct Inner {
@@ -112,7 +114,29 @@ impl Net {
             }),
             trace,
             between_nodes: Default::default(),
+            calls: Default::default(),
         })
+    }
+
+    /// A process calls a node with so many bytes; only fetchers and clients are counted.
+    fn count_call(&self, from: u64, size_bytes: usize) {
+        if from == WORLD {
+            self.calls.0.fetch_add(1, Ordering::Relaxed);
+            self.count_answer(from, size_bytes);
+        }
+    }
+
+    /// So many bytes come back.
+    fn count_answer(&self, to: u64, size_bytes: usize) {
+        if to == WORLD {
+            self.calls.1.fetch_add(size_bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Calls of fetchers and clients, and the bytes of requests and answers.
+    pub(super) fn calls(&self) -> (u64, u64) {
+        let (calls, bytes) = &self.calls;
+        (calls.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed))
     }
 
     /// A replica sends another so many bytes.
