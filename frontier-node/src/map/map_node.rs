@@ -1,5 +1,6 @@
 //! The map as this node's services use it: read its copy, change it wherever its leader is.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub(crate) struct MapNode {
     shaper: Arc<dyn Shaper>,
     rules: ShapeRules,
     not_founded: parking_lot::Mutex<String>,
+    /// The node that leads each group, as this one found while it leads group 0; empty else.
+    leading: parking_lot::Mutex<BTreeMap<u64, u32>>,
     zero: watch::Sender<Option<OpenZero>>,
     stop: CancellationToken,
 }
@@ -77,6 +80,7 @@ impl MapNode {
             shaper,
             rules: options.rules,
             not_founded: parking_lot::Mutex::default(),
+            leading: parking_lot::Mutex::default(),
             zero: watch::Sender::new(None),
             stop: stop.clone(),
         });
@@ -192,6 +196,15 @@ impl MapNode {
 
     pub(super) fn shared_shaper(&self) -> Arc<dyn Shaper> {
         Arc::clone(&self.shaper)
+    }
+
+    /// The node that leads each group, groups that are not here too; empty unless this node leads group 0.
+    pub(crate) fn leading(&self) -> BTreeMap<u64, u32> {
+        self.leading.lock().clone()
+    }
+
+    pub(super) fn set_leading(&self, leading: BTreeMap<u64, u32>) {
+        *self.leading.lock() = leading;
     }
 
     pub(super) const fn rules(&self) -> &ShapeRules {
