@@ -10,7 +10,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Response, Status};
 
 use crate::AddressError;
-use crate::limits::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES, PEERS};
+use crate::limits::{ADMIN_HINTS, CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES, PEERS};
 
 /// Why a cluster gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -105,20 +105,25 @@ impl Admin {
         Err(last)
     }
 
-    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well.
+    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well. Who has no replica of group
+    /// 0 names one that has, and that one the leader.
     async fn read<R>(
         &self,
         copy: impl Fn(&R) -> Option<&pb::MapCopy>,
         call: impl AsyncFn(AdminClient<Channel>) -> Result<Response<R>, Status>,
     ) -> Result<R, AdminError> {
-        let first = self.anywhere(&call).await?;
-        let leader = copy(&first)
-            .filter(|copy| !copy.proven && !copy.leader_address.is_empty())
-            .map(|copy| copy.leader_address.clone());
-        let Some(leader) = leader else {
-            return Ok(first);
-        };
-        Ok(self.at(&leader, &call).await.unwrap_or(first))
+        let mut best = self.anywhere(&call).await?;
+        for _ in 0..ADMIN_HINTS {
+            let hint = copy(&best)
+                .filter(|copy| !copy.proven && !copy.leader_address.is_empty())
+                .map(|copy| copy.leader_address.clone());
+            let Some(hint) = hint else { break };
+            match self.at(&hint, &call).await {
+                Ok(next) => best = next,
+                Err(_) => break,
+            }
+        }
+        Ok(best)
     }
 
     /// The cluster in a few numbers.
