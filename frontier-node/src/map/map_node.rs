@@ -1,5 +1,6 @@
 //! The map as this node's services use it: read its copy, change it wherever its leader is.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +44,8 @@ pub(crate) struct MapNode {
     shaper: Arc<dyn Shaper>,
     rules: ShapeRules,
     not_founded: parking_lot::Mutex<String>,
+    /// The node that leads each group, as this one found while it leads group 0; empty else.
+    leading: parking_lot::Mutex<BTreeMap<u64, u32>>,
     zero: watch::Sender<Option<OpenZero>>,
     stop: CancellationToken,
 }
@@ -77,6 +80,7 @@ impl MapNode {
             shaper,
             rules: options.rules,
             not_founded: parking_lot::Mutex::default(),
+            leading: parking_lot::Mutex::default(),
             zero: watch::Sender::new(None),
             stop: stop.clone(),
         });
@@ -91,9 +95,13 @@ impl MapNode {
             own: node_number(node.parts.process),
             views: node.views(),
         };
-        let own_replica = OwnReplica(Arc::clone(&node));
         tokio::spawn(stop.clone().run_until_cancelled_owned(copying.run()));
         tokio::spawn(stop.clone().run_until_cancelled_owned(known_nodes.run()));
+        #[cfg(test)]
+        if options.keeps_zero {
+            return Ok(node);
+        }
+        let own_replica = OwnReplica(Arc::clone(&node));
         tokio::spawn(stop.clone().run_until_cancelled_owned(own_replica.run()));
         Ok(node)
     }
@@ -111,8 +119,8 @@ impl MapNode {
         };
         if let Some(zero) = zero {
             self.take_zero(zero);
-            self.look_for_quorum();
         }
+        self.look_for_quorum();
         Ok(())
     }
 
@@ -190,6 +198,15 @@ impl MapNode {
         Arc::clone(&self.shaper)
     }
 
+    /// The node that leads each group, groups that are not here too; empty unless this node leads group 0.
+    pub(crate) fn leading(&self) -> BTreeMap<u64, u32> {
+        self.leading.lock().clone()
+    }
+
+    pub(super) fn set_leading(&self, leading: BTreeMap<u64, u32>) {
+        *self.leading.lock() = leading;
+    }
+
     pub(super) const fn rules(&self) -> &ShapeRules {
         &self.rules
     }
@@ -211,7 +228,8 @@ impl MapNode {
             return;
         }
         let reason = "most founding nodes had lost their first disk before there was a group 0: it has no quorum";
-        if self.set_not_founded(reason) {
+        // Without a replica of group 0 this node knows no map yet, and others may have one.
+        if self.set_not_founded(reason) && self.zero().is_some() {
             tracing::warn!(reason, "the shape of this cluster stays as it is");
         }
     }

@@ -23,6 +23,9 @@ pub struct MapOptions {
     pub(crate) copy: Arc<MapCell>,
     /// What carries jobs out; `None`: the shards' leaders, asked over the nodes' internal service.
     pub shaper: Option<Arc<dyn Shaper>>,
+    /// Where moves are pretended, this node's replica of group 0 stays as it is.
+    #[cfg(test)]
+    pub(crate) keeps_zero: bool,
     /// What its leader does unasked.
     pub rules: ShapeRules,
 }
@@ -35,6 +38,8 @@ impl MapOptions {
             is_linked,
             copy: Arc::clone(&member.copy),
             shaper: None,
+            #[cfg(test)]
+            keeps_zero: false,
             rules: ShapeRules::default(),
         }
     }

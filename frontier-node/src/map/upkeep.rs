@@ -86,6 +86,7 @@ impl Upkeep {
                 Some(token) => Some(self.round(token).await),
                 None => {
                     self.at_step.clear();
+                    self.node.set_leading(BTreeMap::new());
                     None
                 }
             };
@@ -269,6 +270,7 @@ impl Upkeep {
     async fn look_around(&mut self, token: LeadershipToken, map: &ShardMap, survey: &Survey) {
         let (shaper, rules) = (self.node.shaper(), self.node.rules());
         let now = Instant::now();
+        self.node.set_leading(survey.leading());
         let balance = self.balance.wanted(map, survey, rules, now);
         join_all(balance.iter().map(|transfer| self.hand_over(map, transfer))).await;
         for order in strays::strays(map, survey) {

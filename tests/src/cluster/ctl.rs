@@ -9,18 +9,19 @@ use std::time::Duration;
 const LOOKS: usize = 150;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-struct Ctl {
-    frontier: String,
+/// The program, with the addresses of a cluster.
+pub(super) struct Ctl {
+    pub(super) frontier: String,
 }
 
 impl Ctl {
-    fn run(&self, words: &[&str]) -> Output {
+    pub(super) fn run(&self, words: &[&str]) -> Output {
         let all = ["ctl", "--frontier", &self.frontier, "--json"];
         run(&[&all[..], words].concat())
     }
 
     /// What a command that must be done shows.
-    fn done(&self, words: &[&str]) -> Value {
+    pub(super) fn done(&self, words: &[&str]) -> Value {
         let output = self.run(words);
         assert_eq!(
             output.status.code(),
@@ -32,14 +33,14 @@ impl Ctl {
     }
 
     /// A command that must not be done.
-    fn ends_with(&self, code: i32, why: &str, words: &[&str]) {
+    pub(super) fn ends_with(&self, code: i32, why: &str, words: &[&str]) {
         let output = self.run(words);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(said.contains(why), "{words:?}: {said}");
     }
 
-    async fn until(&self, words: &[&str], wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(super) async fn until(&self, words: &[&str], wanted: impl Fn(&Value) -> bool) -> Value {
         for _ in 0..LOOKS {
             let shown = self.done(words);
             if wanted(&shown) {

@@ -8,9 +8,10 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `ctl`, `directories`, `early_callers`, `joining`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
+//! | `ctl`, `ctl_shape`, `directories`, `early_callers`, `joining`, `killed_parent`, `lost_copies`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
 
 mod ctl;
+mod ctl_shape;
 mod directories;
 mod early_callers;
 mod fetching;

@@ -108,7 +108,16 @@ impl Cluster {
         cluster
     }
 
-    /// Nodes 1, 2, ... of a cluster whose groups have fewer voters than there are nodes.
+    /// As above, and no replica is moved that a test does not move.
+    pub(super) async fn quiet(nodes: u32, shards: u64) -> Self {
+        let rules = ShapeRules {
+            moves_at_once: 0,
+            ..ShapeRules::default()
+        };
+        Self::start_with(nodes, shards, None, rules).await
+    }
+
+    /// Nodes 1, 2, ... of a quiet cluster whose groups have fewer voters than there are nodes.
     pub(super) async fn placed(
         nodes: u32,
         shards: u64,
@@ -117,6 +126,7 @@ impl Cluster {
     ) -> Self {
         let mut cluster = Self::down(nodes, shards, shaper).await;
         cluster.founded = cluster.founded.wanting(replicas);
+        cluster.rules.moves_at_once = 0;
         for node in 1..=nodes {
             cluster.write_descriptor(replica_id(node, 0));
         }
@@ -285,6 +295,7 @@ impl Cluster {
             copy,
             shaper: self.shaper.clone(),
             rules: self.rules,
+            keeps_zero: self.shaper.is_some(),
         });
         options
     }
