@@ -1,5 +1,7 @@
 //! Making groups exist on this node: founding them, or joining what others founded.
 
+use std::sync::Arc;
+
 use prost::Message;
 use rocksdb::{WriteBatch, WriteOptions};
 
@@ -90,7 +92,7 @@ impl Engine {
         let storage = |reason: String| GroupError::Storage { group_id, reason };
         let membership = Membership::new_with_defaults(vec![members], []);
         let founded = AppliedState::founded(membership);
-        let shared = std::sync::Arc::clone(&self.shared);
+        let shared = Arc::clone(&self.shared);
         let work = move || shared.write_initial(group_id, &initial_rows, &founded);
         let written = self.shared.apply_lanes.run(group_id, work).await;
         written
@@ -145,7 +147,7 @@ impl Engine {
             Place::Tombstone => LogOp::Reset(bytes),
             Place::Free => LogOp::Put(LogField::Descriptor, bytes),
         };
-        let there = std::sync::Arc::clone(&self.shared);
+        let there = Arc::clone(&self.shared);
         let look = move || there.has_rows(group_id);
         if self.shared.look(group_id, look).await? {
             return Err(GroupError::Unmade(group_id));
