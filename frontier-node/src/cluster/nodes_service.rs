@@ -92,7 +92,7 @@ impl Nodes for NodesService {
         let command = Command::from_bytes(&request.command)
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let Some(zero) = map.zero() else {
-            return Ok(Response::new(elsewhere(String::new())));
+            return Ok(Response::new(elsewhere(map.leader_address())));
         };
         let verdict = match zero.propose_here(&command).await {
             Ok(accepted) => Ok(accepted),

@@ -294,10 +294,20 @@ impl MapNode {
         ask_for_change(&self.greeter, cluster_id, places, command).await
     }
 
-    /// host:port of who leads group 0, as far as this node's own replica knows; else empty.
+    /// host:port of who leads group 0, as far as this node's own replica knows; else of another node that has one, if the map
+    /// names any.
     pub(crate) fn leader_address(&self) -> String {
         let leader = self.zero().and_then(|zero| zero.leadership().leader);
         let address = leader.and_then(|leader| self.parts.book.address_of(leader));
-        address.unwrap_or_default()
+        address.unwrap_or_else(|| self.place_of_another())
+    }
+
+    fn place_of_another(&self) -> String {
+        let map = self.copy.view().map;
+        let own = node_number(self.parts.process);
+        let mut voters = map.group_zero.voters().map(shard_map::Replica::node);
+        let other = voters.find(|node| *node != own);
+        let other = other.and_then(|node| map.node(node));
+        other.map(|node| node.address.clone()).unwrap_or_default()
     }
 }

@@ -37,12 +37,19 @@ pub(super) struct Context<'a> {
 pub(super) async fn next(context: &Context<'_>, job: &Job, plan: &MovePlan) -> Option<Body> {
     let step = job.step();
     if matches!(step, Step::Planned | Step::LearnerAdded)
-        && let Some(reason) = hopeless(context, step, plan)
+        && let Some(reason) = hopeless(context, plan)
     {
         return Some(cancel(job, reason, false));
     }
     let is_done = match step {
-        Step::Planned => is_fed(context, plan).await,
+        Step::Planned if is_made(context, plan).await => {
+            tell(context, plan, MemberChange::Add).await.is_ok()
+        }
+        Step::Planned if context.waited_ms >= context.patience_ms => {
+            let (node, waited_ms) = (ReplicaId(plan.new).node(), context.waited_ms);
+            let reason = format!("node {node} has made no replica in {waited_ms} ms");
+            return Some(cancel(job, reason, false));
+        }
         Step::LearnerAdded => match tell(context, plan, MemberChange::CatchUp).await {
             Ok(()) => true,
             Err(ShapeError::Refused(reason)) => return Some(cancel(job, reason, false)),
@@ -57,7 +64,7 @@ pub(super) async fn next(context: &Context<'_>, job: &Job, plan: &MovePlan) -> O
 }
 
 /// Why the new replica will not come, as far as can be told.
-fn hopeless(context: &Context<'_>, step: Step, plan: &MovePlan) -> Option<String> {
+fn hopeless(context: &Context<'_>, plan: &MovePlan) -> Option<String> {
     let new = ReplicaId(plan.new);
     let node = context.map.node(new.node())?;
     let number = node.number;
@@ -71,20 +78,10 @@ fn hopeless(context: &Context<'_>, step: Step, plan: &MovePlan) -> Option<String
     if silent_ms >= context.patience_ms {
         return Some(format!("node {number} is silent for {silent_ms} ms"));
     }
-    if step == Step::Planned && context.waited_ms >= context.patience_ms {
-        let waited_ms = context.waited_ms;
-        return Some(format!(
-            "node {number} has made no replica in {waited_ms} ms"
-        ));
-    }
     None
 }
 
-/// The new node has its replica, and the group feeds it.
-async fn is_fed(context: &Context<'_>, plan: &MovePlan) -> bool {
-    is_made(context, plan).await && tell(context, plan, MemberChange::Add).await.is_ok()
-}
-
+/// The new node has its replica.
 async fn is_made(context: &Context<'_>, plan: &MovePlan) -> bool {
     let made = context.shaper.has_replica(plan.shard, plan.new).await;
     if let Err(error) = &made {
@@ -95,7 +92,7 @@ async fn is_made(context: &Context<'_>, plan: &MovePlan) -> bool {
 
 /// The voters are changed, or the move is given up.
 async fn vote(context: &Context<'_>, job: &Job, plan: &MovePlan) -> Option<Body> {
-    if let Some(reason) = hopeless(context, Step::CaughtUp, plan) {
+    if let Some(reason) = hopeless(context, plan) {
         return give_up(context, job, plan, reason).await;
     }
     let old = (plan.old != 0).then_some(plan.old);

@@ -8,6 +8,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `shard` | a shard as the services see it: submit, read, prove leadership |
+//! | `context` | what all shards of a node share |
 //! | `call` | one command on its way, and its answer |
 //! | `gather` | calls that wait at the same moment share an entry |
 //! | `task` | the one task that stamps and submits, fenced to a leadership; ticks |
@@ -16,6 +17,7 @@
 //! | `filter_scan` | fills the filter of known URLs after an open |
 
 mod call;
+mod context;
 mod filter_scan;
 mod gather;
 mod hand_over;
@@ -27,8 +29,9 @@ mod shard;
 mod task;
 
 pub(crate) use call::Answer;
+pub(crate) use context::ShardContext;
 pub(crate) use hand_over::hand_over;
 pub(crate) use parking::{Claim, Parking, Wake};
 pub(crate) use sessions::{Admission, Attempt, Sessions};
-pub(crate) use shard::{Shard, ShardContext, Shared};
+pub(crate) use shard::{Shard, Shared};
 pub(crate) use task::Leading;

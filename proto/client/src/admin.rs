@@ -14,7 +14,7 @@ use tonic::{Code, Request, Response, Status};
 pub use backups::Export;
 
 use crate::AddressError;
-use crate::limits::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES, PEERS};
+use crate::limits::{ADMIN_HINTS, CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES, PEERS};
 
 /// Why a cluster gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,28 +109,22 @@ impl Admin {
         Err(last)
     }
 
-    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well, and where nobody says who
-    /// that is, all are. The newest copy counts.
+    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well. Who has no replica of group
+    /// 0 names one that has, and that one the leader.
     async fn read<R>(
         &self,
         copy: impl Fn(&R) -> Option<&pb::MapCopy>,
         call: impl AsyncFn(AdminClient<Channel>) -> Result<Response<R>, Status>,
     ) -> Result<R, AdminError> {
         let mut best = self.anywhere(&call).await?;
-        let rank = |answer: &R| copy(answer).map(|copy| (copy.proven, copy.version));
-        let leader = copy(&best).map(|copy| copy.leader_address.clone());
-        let others = match leader {
-            Some(leader) if !leader.is_empty() => vec![leader],
-            _ => self.addresses.clone(),
-        };
-        for address in others {
-            if rank(&best).is_none_or(|(proven, _)| proven) {
-                break;
-            }
-            if let Ok(answer) = self.at(&address, &call).await
-                && rank(&answer) > rank(&best)
-            {
-                best = answer;
+        for _ in 0..ADMIN_HINTS {
+            let hint = copy(&best)
+                .filter(|copy| !copy.proven && !copy.leader_address.is_empty())
+                .map(|copy| copy.leader_address.clone());
+            let Some(hint) = hint else { break };
+            match self.at(&hint, &call).await {
+                Ok(next) => best = next,
+                Err(_) => break,
             }
         }
         Ok(best)

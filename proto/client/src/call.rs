@@ -1,9 +1,11 @@
 //! One call to a shard: whom it asks, in which order, how long it waits for each, and when it gives up.
 //!
-//! The known leader is asked first, then the shard's replicas by the map, and hints are followed. Who does not have the shard says
-//! who has; where none of the replicas helps, the map may be old, and is read again. A process that keeps silent is still listened to while others are
-//! asked, so that a slow leader costs nothing and a paused one no more than one patience. While nobody leads, all calls of
-//! a router together ask once a turn (case L23), and after a while they fail at once.
+//! The known leader is asked first, then the shard's replicas by the map, and hints are followed. Who does not have the shard
+//! says who has; where none of the replicas helps, the map may be old, and is read again. A process that keeps silent is
+//! still listened to while others are asked, so that a slow leader costs nothing and a paused one no more than one patience.
+//! While nobody leads, all calls of a router together ask once a turn (case L23), and after a while they fail at once.
+
+mod candidates;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
@@ -15,10 +17,8 @@ use futures::stream::FuturesUnordered;
 use futures::{Future, StreamExt};
 use tokio::time::Instant;
 
-use crate::limits::{
-    ELECTION_PAUSE_MS, LEADER_HOPS, OPEN_TRIES, QUORUM_LOST_MS, SHARD_REPLICAS, SUSPECT_ATTEMPT_MS,
-};
-use crate::peers::{Known, most_are_down};
+use crate::limits::{ELECTION_PAUSE_MS, LEADER_HOPS, OPEN_TRIES, SUSPECT_ATTEMPT_MS};
+use crate::peers::Known;
 use crate::request_id;
 use crate::retry::between;
 use crate::shard_state::ShardState;
@@ -231,7 +231,7 @@ where
         if let Some(leader) = self.state.leader().filter(|leader| !self.is_asked(leader)) {
             return Next::Ask(leader);
         }
-        let peers = self.replicas();
+        let peers = self.candidates();
         if let [only] = peers.as_slice()
             && self.hinted.is_none()
             && !self.is_asked(only)
@@ -254,32 +254,6 @@ where
             (0, None) => Next::Pause(election_pause()),
             (0, Some(first)) => Next::Ask(Arc::clone(first)),
             (count, _) => Next::Ask(Arc::clone(well[turn % count])),
-        }
-    }
-
-    /// Those who may have the shard, best asked first: by the map and by what others said. If all of those have said that they
-    /// have it not, anybody may.
-    fn replicas(&self) -> Vec<Arc<Known>> {
-        let mut peers = self.router.replicas(self.shard);
-        let is_new = |peer: &&Arc<Known>| !peers.iter().any(|known| Arc::ptr_eq(known, peer));
-        let named: Vec<_> = self.named.iter().filter(is_new).cloned().collect();
-        peers.extend(named);
-        peers.retain(|peer| !self.strangers.contains(peer.name()));
-        if peers.is_empty() {
-            peers = self.router.peers.by_health();
-        }
-        peers
-    }
-
-    /// Reads the map again where all replicas were asked in vain: they may have been replaced.
-    fn look_up(&mut self, now: Instant) {
-        if self.look_up.is_none()
-            && !self.said.is_empty()
-            && !self.router.table().replicas(self.shard).is_empty()
-            && self.is_everybody_ruled_out()
-            && self.router.may_look_up(now)
-        {
-            self.look_up = Some(Box::pin(self.router.catch_up()));
         }
     }
 
@@ -395,51 +369,6 @@ where
         })
     }
 
-    /// A peer says that others have the shard: they are asked. They may lag behind it, so it may be asked again later.
-    async fn elsewhere(
-        &mut self,
-        peer: &Arc<Known>,
-        map_version: u64,
-        addresses: &[String],
-    ) -> Next<R> {
-        if map_version > self.router.map_version()
-            && let Err(error) = self.router.catch_up().await
-        {
-            tracing::warn!(%error, "cannot refresh the shard map");
-        }
-        let named = addresses.iter().take(SHARD_REPLICAS);
-        self.named = named.filter_map(|at| self.router.peers.at(at)).collect();
-        let is_new = self.strangers.insert(peer.name().to_owned());
-        let replicas = self.router.replicas(self.shard);
-        let mut all = replicas.iter().chain(&self.named);
-        if is_new && !all.all(|replica| self.strangers.contains(replica.name())) {
-            return self.look();
-        }
-        self.strangers.clear();
-        Next::Pause(election_pause())
-    }
-
-    /// A peer does not have the shard: its map is newer than ours, or it is none of the shard's replicas. Or it has it, and what
-    /// is asked went to a child: then nobody else has it either, and the caller asks the child.
-    async fn stranger(&mut self, map_version: u64, again: bool) -> Next<R> {
-        let before = self.router.table();
-        if map_version > before.version
-            && let Err(error) = self.router.catch_up().await
-        {
-            tracing::warn!(%error, "cannot refresh the shard map");
-        }
-        let after = self.router.table();
-        let peers = self.router.replicas(self.shard);
-        let answering = peers.iter().filter(|peer| !peer.health.is_down()).count();
-        let is_gone = after.entry(self.shard).is_none();
-        let is_split = after.is_part_of(self.shard, &before);
-        if is_gone || is_split || again || self.strangers.len() >= answering {
-            let map_version = map_version.max(self.router.map_version());
-            return Next::End(Err(CallError::WrongShard { map_version }));
-        }
-        Next::Pause(Duration::ZERO)
-    }
-
     /// The error of a call that has taken too long.
     fn over(&self, now: Instant) -> Option<Result<R, CallError>> {
         let is_leaderless = self.is_leaderless(now);
@@ -461,37 +390,9 @@ where
         }))
     }
 
-    /// Nobody has named a leader for so long that none will come soon. Somebody silent may still be one: then longer. So
-    /// may somebody who was not asked yet, on whichever call's turn.
-    fn is_leaderless(&self, now: Instant) -> bool {
-        let longest_ms = self.router.options.leaderless_ms;
-        let unheard = now.saturating_duration_since(self.leader_heard);
-        let is_over = |limit_ms| unheard >= Duration::from_millis(limit_ms);
-        if !is_over(longest_ms.min(QUORUM_LOST_MS)) {
-            return false;
-        }
-        let replicas = self.router.replicas(self.shard);
-        let (is_quiet, most_are_down) = (
-            self.asked.is_empty(),
-            most_are_down(&replicas) && replicas.len() > 1,
-        );
-        let limit_ms = match (is_quiet, most_are_down) {
-            (true, true) => longest_ms.min(QUORUM_LOST_MS),
-            (true, false) | (false, true) => longest_ms,
-            (false, false) => return false,
-        };
-        is_over(limit_ms) && self.is_everybody_ruled_out()
-    }
-
-    fn is_everybody_ruled_out(&self) -> bool {
-        let replicas = self.router.replicas(self.shard);
-        let mut replicas = replicas.iter();
-        replicas.all(|peer| peer.health.is_down() || self.state.is_ruled_out(peer))
-    }
-
     fn reason(&self) -> String {
         let mut reason = format!("shard {}: no leader known", self.shard);
-        for peer in self.router.replicas(self.shard) {
+        for peer in self.replicas() {
             let why = match self.said.get(peer.name()) {
                 Some(why) => why,
                 None if peer.health.is_down() => "unreachable",

@@ -68,3 +68,5 @@ pub const RETRY_PAUSE_MS: (u64, u64) = (50, 2_000);
 pub const ALIAS_HOPS: u32 = 4;
 /// How often one call goes to a new owner of what it asks for.
 pub const OWNER_HOPS: u32 = 3;
+/// Hints that one read of `admin.v1` follows on its way to the node that leads group 0.
+pub const ADMIN_HINTS: usize = 2;

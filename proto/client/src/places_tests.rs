@@ -1,6 +1,7 @@
 //! Calls to shards that live on some nodes only, and move.
 
 use super::*;
+use crate::limits::LOOK_UP_PAUSE_MS;
 use crate::testing::{FakeNode, Role, link, map};
 use crate::{Peer, RoutedFrontier, RouterOptions};
 use futures::FutureExt;
@@ -189,7 +190,7 @@ async fn replicas_that_are_all_gone_are_looked_for_in_a_newer_map() {
     assert_eq!((router.map_version(), five.node(4).calls()), (2, 1));
 }
 
-/// A node whose map is behind names the old replicas, which name it: nobody turns in circles for ever, and whoever leads in the
+/// case L23: a node whose map is behind names the old replicas, which name it: nobody turns in circles for ever, and whoever leads in the
 /// end is found.
 #[tokio::test]
 async fn two_that_send_to_each_other_are_no_trap() {
@@ -209,6 +210,29 @@ async fn two_that_send_to_each_other_are_no_trap() {
     five.place(2, &[1, 2, 3], 3, &[1, 2, 3, 4, 5]);
     call.await.unwrap();
     assert!(five.node(3).calls() >= 1);
+}
+
+/// case L23: a hundred calls whose replicas do not help read the map together, now and then, and not each for itself.
+#[tokio::test]
+async fn a_shard_without_a_leader_is_no_reason_to_read_the_map_all_the_time() {
+    let five = Five::new();
+    for node in [1, 2, 3] {
+        five.node(node).becomes_for(1, Role::Follows(String::new()));
+    }
+    let router = five.router().await;
+    let frontier = RoutedFrontier::new(Arc::clone(&router));
+    let (started, before) = (Instant::now(), router.traffic().map_reads());
+    let calls = (0..100).map(|_| frontier.report(report(1)));
+    let all = futures::future::join_all(calls);
+    let ended = tokio::time::timeout(Duration::from_millis(1_200), all).await;
+    assert!(ended.is_err(), "nobody leads");
+    let turns = started.elapsed().as_millis() as u64 / LOOK_UP_PAUSE_MS + 1;
+    let read = router.traffic().map_reads() - before;
+    // Nobody has a newer one, so each time all five are asked.
+    assert!(
+        (5..=5 * turns).contains(&read),
+        "{read} readings in {turns} turns"
+    );
 }
 
 /// Nodes that join are known by the next map, those that left are forgotten; what the program was given stays.

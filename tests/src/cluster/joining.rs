@@ -177,7 +177,10 @@ async fn who_may_not_join_is_refused_with_the_reason() {
             with(&contacts, &["--suffix-list", list.to_str().unwrap()]),
             "suffix list",
         ),
-        (with(&contacts, &["--node", "2"]), "node 2 is already here"),
+        (
+            with(&contacts[1..2], &["--node", "2"]),
+            "node 2 is already here",
+        ),
         (
             with(&contacts, &["--peer", "1=127.0.0.1:1"]),
             "leave out --peer",
@@ -226,5 +229,36 @@ async fn who_may_not_join_is_refused_with_the_reason() {
     let ready = fourth.wait_ready().await.unwrap();
     assert!(ready.contains("node=4 "), "{ready}");
     assert!(fourth.terminate().await.success());
+    assert!(nodes.terminate_all().await.iter().all(|end| end.success()));
+}
+
+/// More founders than a group has voters: each has its part, and all have the map.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_founders_share_what_there_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut nodes = Nodes::new(dir.path(), 5);
+    nodes.start_ready().await.unwrap();
+    let addresses = nodes.addresses();
+    for address in &addresses {
+        let status = until(address, &["status"], |s| s["founded"] == true).await;
+        assert_eq!(
+            (&status["nodes_up"], &status["replica_target"]),
+            (&5.into(), &3.into())
+        );
+        let shards = ctl(address, &["shards"]);
+        let shards = shards["shards"].as_array().unwrap();
+        assert_eq!(shards.len(), 3, "group 0 and two shards");
+        for shard in shards {
+            assert_eq!(shard["replicas"].as_array().unwrap().len(), 3, "{shard}");
+        }
+    }
+    // All of it is led, whoever is asked, and so it is again when all were stopped.
+    let is_led = |s: &Value| s["shards_led"] == 2 && s["copy"]["proven"] == true;
+    for address in &addresses {
+        until(address, &["status"], is_led).await;
+    }
+    assert!(nodes.terminate_all().await.iter().all(|end| end.success()));
+    nodes.start_ready().await.unwrap();
+    until(&addresses.join(","), &["status"], is_led).await;
     assert!(nodes.terminate_all().await.iter().all(|end| end.success()));
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{CallError, Frontier, RoutedFrontier};
+use client::{CallError, Frontier, RoutedFrontier, Router};
 use pb::discover_result::Code as Offer;
 use pb::report_result::Code;
 use proto::frontier_v1 as pb;
+use tokio_util::sync::CancellationToken;
 
 use super::super::support::*;
 use super::quad::{FOUNDERS, Quad};
@@ -18,8 +19,38 @@ fn page(host: u64) -> String {
     format!("http://w.s{host}.example/1")
 }
 
-/// The shard leaves the node that leads it while a lease is parked, reports come and pages are offered: all of it goes on at the
-/// new place. What was leased before is closed after under its token, what was known stays known, nothing is lost.
+/// Leases and reports until it is told to stop; what was fetched, and the session's newest number.
+async fn fetch(frontier: Arc<dyn Frontier>, stop: CancellationToken) -> (Vec<String>, u64) {
+    let (mut urls, mut number) = (Vec::new(), 2);
+    while !stop.is_cancelled() {
+        number += 1;
+        let leased = frontier.lease(lease_request(SHARD, number, 300)).await;
+        for lease in leased.unwrap().leases {
+            urls.push(url_of(&lease));
+            let closed = report(&frontier, SHARD, vec![good_report(&lease)]).await;
+            assert_eq!(codes_of(&closed), [Code::Closed]);
+        }
+    }
+    (urls, number)
+}
+
+fn codes_of(results: &[pb::ReportResult]) -> Vec<Code> {
+    results.iter().map(pb::ReportResult::code).collect()
+}
+
+/// Offers pages one after the other; the answers.
+async fn offer(router: Arc<Router>) -> Vec<Option<Offer>> {
+    let mut codes = Vec::new();
+    for host in 100..100 + PAGES {
+        let offered = router.offer(vec![link(&page(host))]).await;
+        codes.extend(offered.results.into_iter().map(|r| r.map(|r| r.code())));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    codes
+}
+
+/// The shard leaves the node that leads it while leases wait, reports come and pages are offered: all of it goes on at the new
+/// place. What was leased before is closed after under its token, what was known stays known, nothing is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way() {
     let mut quad = Quad::start().await;
@@ -41,18 +72,9 @@ async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way(
         .leases;
     assert!(!held.is_empty());
 
-    let offering = tokio::spawn({
-        let router = Arc::clone(&router);
-        async move {
-            let mut codes = Vec::new();
-            for host in 100..100 + PAGES {
-                let offered = router.offer(vec![link(&page(host))]).await;
-                codes.extend(offered.results.into_iter().map(|r| r.map(|r| r.code())));
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            codes
-        }
-    });
+    let offering = tokio::spawn(offer(Arc::clone(&router)));
+    let stop = CancellationToken::new();
+    let fetching = tokio::spawn(fetch(Arc::clone(&routed), stop.clone()));
     quad.regroup(SHARD, from, 4).await;
     quad.tell();
     let old = &quad.nodes[&from];
@@ -79,22 +101,22 @@ async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way(
     left.push("n4".to_owned());
     assert_eq!(replica_addresses, left);
     let closed = report(&routed, SHARD, held.iter().map(good_report).collect()).await;
-    assert!(
-        closed.iter().all(|result| result.code() == Code::Closed),
-        "{closed:?}"
-    );
+    assert!(codes_of(&closed).iter().all(|code| *code == Code::Closed));
     let codes = offering.await.unwrap();
     assert_eq!(codes.len() as u64, PAGES);
-    assert!(
-        codes
-            .iter()
-            .all(|code| matches!(code, Some(Offer::New | Offer::Known))),
-        "{codes:?}"
-    );
+    let is_taken = |code: &Option<Offer>| matches!(code, Some(Offer::New | Offer::Known));
+    assert!(codes.iter().all(is_taken), "{codes:?}");
+    stop.cancel();
+    let (mut urls, number) = fetching.await.unwrap();
 
-    // A fetcher goes on under its session's next number, wherever the shard is led.
-    let (urls, _) = crawl_all(&routed, SHARD, 2).await;
-    assert!((100..100 + PAGES).all(|host| urls.contains(&page(host))));
+    // The fetcher's session goes on, wherever the shard is led; every page was leased once.
+    let (more, _) = crawl_all(&routed, SHARD, number).await;
+    urls.extend(more);
+    urls.sort_unstable();
+    for host in 100..100 + PAGES {
+        let leased = urls.iter().filter(|url| **url == page(host)).count();
+        assert_eq!(leased, 1, "{}", page(host));
+    }
     let status = status(&routed, SHARD).await;
     assert_conserved(&status);
     assert_eq!(status.terms.unwrap().accepted, PAGES + 2);
@@ -110,7 +132,7 @@ async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way(
     quad.close().await;
 }
 
-/// A node that was down when its replica moved away hears of it when it is back: it removes the replica, and never answers for it.
+/// case L22: a node that was down when its replica moved away hears of it when it is back: it removes the replica, and never answers for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_that_was_down_while_its_replica_moved_away_removes_it() {
     let mut quad = Quad::start().await;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use client::CallError;
@@ -9,6 +10,7 @@ use proto::frontier_v1 as pb;
 
 use super::super::support::*;
 use super::*;
+use crate::limits::OPEN_RETRY_MS;
 use crate::{FrontierNode, NodeOptions, SplitRequest};
 
 const AT: u64 = 1 << 63;
@@ -32,10 +34,11 @@ fn tell(teller: &Teller, version: u64, shards: &[Placed]) {
     teller.send_replace(view(&map(version, shards)));
 }
 
-/// How many rows are left in the node's state.
-fn rows(node: &FrontierNode) -> usize {
+/// How many rows are left in the node's state; none is known while the disk fails.
+fn rows(node: &FrontierNode) -> Option<usize> {
     let all = raftlog::KeyRange::new(vec![0], vec![0xff; 9]);
-    node.engine().state().scan(&all, 1_000).unwrap().len()
+    let rows = node.engine().state().scan(&all, 1_000);
+    rows.ok().map(|rows| rows.len())
 }
 
 /// The host whose partition is below or above [`AT`], and its first page.
@@ -77,7 +80,7 @@ async fn a_replica_goes_and_its_parked_polls_end_with_a_hint() {
     });
     let shard = node.shared().shard(SHARD).unwrap();
     until("it is parked", || shard.parking().len() == 1).await;
-    assert!(rows(&node) > 0);
+    assert!(rows(&node) > Some(0));
     tell(&teller, 7, &[whole(4, &[2], &[1, 2])]);
     let answer = tokio::time::timeout(Duration::from_secs(30), parked).await;
     let answer = answer.expect("it waits on").unwrap();
@@ -91,7 +94,7 @@ async fn a_replica_goes_and_its_parked_polls_end_with_a_hint() {
         "whoever held it reads nothing any more"
     );
     until("it is removed", || node.engine().group(SHARD).is_none()).await;
-    until("its rows are gone", || rows(&node) == 0).await;
+    until("its rows are gone", || rows(&node) == Some(0)).await;
     let request = pb::ShardStatusRequest { shard: SHARD };
     let status = frontier.shard_status(request).await;
     assert_eq!(status.unwrap_err(), not_here(5));
@@ -119,7 +122,7 @@ async fn a_replica_goes_and_its_parked_polls_end_with_a_hint() {
     node.close().await;
 }
 
-/// A node that removed its replica starts with a copy of the map from before that, which names it: the tombstone says no, and no
+/// case L22: a node that removed its replica starts with a copy of the map from before that, which names it: the tombstone says no, and no
 /// other shard waits for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stale_copy_of_the_map_brings_nothing_back() {
@@ -290,7 +293,7 @@ async fn a_child_waits_for_its_parent_to_apply_the_split() {
     node.close().await;
 }
 
-/// A node on a new disk has nothing and makes nothing of the founding: it is the map that says what it gets ready for.
+/// case L17: a node on a new disk has nothing and makes nothing of the founding: it is the map that says what it gets ready for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wiped_node_gets_ready_for_what_the_map_says_it_had() {
     let dir = tempfile::tempdir().unwrap();
@@ -318,5 +321,28 @@ async fn a_wiped_node_gets_ready_for_what_the_map_says_it_had() {
         (shard.replica(), node.known_shards()),
         (process, vec![SHARD])
     );
+    node.close().await;
+}
+
+/// The disk refuses a removal: the replica is out of use all the same, and is removed when the disk takes it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removal_that_the_disk_refuses_is_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let teller = Teller::new(MapView::default());
+    let disk = Arc::new(FullDisk::default());
+    let mut options = told_options(dir.path(), &teller);
+    options.engine.faults = Some(Arc::clone(&disk) as Arc<dyn raftlog::FaultHook>);
+    let node = open(options).await;
+    disk.0.store(true, Ordering::SeqCst);
+    tell(&teller, 7, &[whole(4, &[2], &[1, 2])]);
+    until("it is out of use", || node.shards().is_empty()).await;
+    let asked = node.frontier().lease(lease_request(SHARD, 1, 0)).await;
+    assert_eq!(asked.unwrap_err(), not_here(5));
+    // The engine tries the disk again and again, and so does the keeper.
+    tokio::time::sleep(Duration::from_millis(2 * OPEN_RETRY_MS)).await;
+    assert_ne!(rows(&node), Some(0));
+    disk.0.store(false, Ordering::SeqCst);
+    until("it is removed", || rows(&node) == Some(0)).await;
+    until("and known to be", || node.known_shards().is_empty()).await;
     node.close().await;
 }
