@@ -79,25 +79,15 @@ async fn metrics(State(pages): State<Pages>) -> impl IntoResponse {
 
 async fn status(State(pages): State<Pages>) -> Html<String> {
     let mut rows = String::new();
-    let shards = pages
-        .frontier
-        .shard_map(pb::ShardMapRequest {})
-        .await
-        .map(|map| map.shards)
-        .unwrap_or_default();
-    for entry in shards {
+    for shard in pages.gauges.shards() {
         // Writing to a string cannot fail.
         let _ = match pages
             .frontier
-            .shard_status(pb::ShardStatusRequest { shard: entry.shard })
+            .shard_status(pb::ShardStatusRequest { shard })
             .await
         {
             Ok(status) => row(&mut rows, &status),
-            Err(error) => write!(
-                rows,
-                "<tr><td>{}</td><td colspan=11>{error}</td></tr>",
-                entry.shard
-            ),
+            Err(error) => write!(rows, "<tr><td>{shard}</td><td colspan=11>{error}</td></tr>"),
         };
     }
     let disk = match pages.gauges.disk() {

@@ -5,6 +5,8 @@
 //! another owner or another name.
 
 mod file;
+mod founding_voters;
+mod secret;
 
 use std::fs::File;
 use std::io::Read;
@@ -13,9 +15,12 @@ use std::path::{Path, PathBuf};
 use raftlog::NodeId;
 use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 
-use crate::cluster::node_number;
+use crate::cluster::{incarnation, node_number};
 use crate::limits::SHARDS;
 use file::{FILE_NAME, Stored};
+pub(crate) use founding_voters::FoundingVoters;
+
+pub use secret::read_secret;
 
 /// Why a directory is not this node's, or its descriptor was not written.
 #[derive(Debug, thiserror::Error)]
@@ -86,8 +91,12 @@ pub struct Descriptor {
     pub key: FingerprintKey,
     /// The nodes that founded the cluster.
     pub founders: Vec<u32>,
-    /// The shards, by first hash.
+    /// The shards that it was founded with, by first hash.
     pub shards: Vec<ShardRange>,
+    /// Voters that each group should have; 0: one on each founder, as all clusters once had.
+    pub replicas: u32,
+    /// Random, drawn when the directory was made by joining a cluster; 0: it is a founder's, or in a founder's place.
+    pub disk: u64,
     /// Digest of the suffix list.
     pub suffix_list_digest: u64,
     /// The version of the canonicaliser.
@@ -101,12 +110,14 @@ pub struct Descriptor {
 /// What a start asks of a directory that is a replica's already.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// The node's number.
-    pub node: u32,
+    /// The node's number, if one was named.
+    pub node: Option<u32>,
     /// The founding nodes, ascending; empty: none were named.
     pub founders: Vec<u32>,
     /// The number of shards, if one was named.
     pub shards: Option<u64>,
+    /// Voters of each group, if a number was named.
+    pub replicas: Option<u32>,
 }
 
 impl Descriptor {
@@ -139,9 +150,28 @@ impl Descriptor {
             opened: false,
             founders,
             shards: equal_ranges(shards),
+            replicas: 0,
+            disk: 0,
             suffix_list_digest: suffixes.digest(),
             canonicalizer_version: CANONICALIZER_VERSION,
         })
+    }
+
+    /// The same, of a cluster whose groups should have so many voters; 0: one on each founder.
+    #[must_use]
+    pub fn wanting(self, replicas: u32) -> Self {
+        Self { replicas, ..self }
+    }
+
+    /// Whether there are more founders than a group should have voters, so that not every founder has every group.
+    pub(crate) const fn is_placed(&self) -> bool {
+        self.replicas > 0 && self.founders.len() > self.replicas as usize
+    }
+
+    /// Whether it is a founder's new disk in a cluster whose founders all have every group, so that it takes the old one's
+    /// place by itself. Any other directory gets what the map gives it.
+    pub(crate) const fn is_fed_by_rejoining(&self) -> bool {
+        incarnation(self.replica) > 0 && self.disk == 0 && !self.is_placed()
     }
 
     /// Reads a directory's descriptor; `None` if it has none yet. Blocking.
@@ -238,12 +268,20 @@ impl Descriptor {
     ) -> Result<(), IdentityError> {
         same("the node id", &self.replica, &replica)?;
         let asked = Asked {
-            node: node_number(replica),
-            founders: Vec::new(),
             shards: Some(shards),
+            ..Asked::default()
         };
         self.check_identity(suffixes, &asked)?;
-        if key.is_some_and(|given| given != self.key) {
+        self.check_secret(key)
+    }
+
+    /// Checks that the cluster has a secret, where one is given.
+    ///
+    /// # Errors
+    ///
+    /// It has another.
+    pub fn check_secret(&self, given: Option<FingerprintKey>) -> Result<(), IdentityError> {
+        if given.is_some_and(|given| given != self.key) {
             // Neither secret is shown.
             return same("the fingerprint secret", &"one secret", &"another");
         }
@@ -254,13 +292,15 @@ impl Descriptor {
     ///
     /// # Errors
     ///
-    /// The node, the founders, the number of shards, the suffix list or the canonicaliser differs.
+    /// The node, the founders, the number of shards or replicas, the suffix list or the canonicaliser differs.
     pub fn check_identity(
         &self,
         suffixes: &SuffixList,
         asked: &Asked,
     ) -> Result<(), IdentityError> {
-        same("the node's number", &node_number(self.replica), &asked.node)?;
+        if let Some(node) = asked.node {
+            same("the node's number", &node_number(self.replica), &node)?;
+        }
         if !asked.founders.is_empty() && asked.founders != self.founders {
             let words = |founders: &[u32]| format!("{founders:?}");
             let (stored, given) = (words(&self.founders), words(&asked.founders));
@@ -268,6 +308,15 @@ impl Descriptor {
         }
         if let Some(shards) = asked.shards {
             same("the number of shards", &(self.shards.len() as u64), &shards)?;
+        }
+        if let Some(replicas) = asked.replicas {
+            let on_each = u32::try_from(self.founders.len()).unwrap_or(u32::MAX);
+            let stored = if self.replicas == 0 {
+                on_each
+            } else {
+                self.replicas
+            };
+            same("the number of replicas", &stored, &replicas)?;
         }
         same(
             "the canonicaliser version",
@@ -415,15 +464,18 @@ mod tests {
         let asked = |node, founders: &[u32], shards| {
             let founders = founders.to_vec();
             let asked = Asked {
-                node,
+                node: Some(node),
                 founders,
                 shards,
+                replicas: None,
             };
             let checked = founded.check_identity(&suffixes, &asked);
             checked.map_err(|error| error.to_string())
         };
         assert_eq!(asked(2, &[1, 2, 3], Some(4)), Ok(()));
         assert_eq!(asked(2, &[], None), Ok(()));
+        let nothing = founded.check_identity(&suffixes, &Asked::default());
+        assert!(nothing.is_ok(), "what is not named is taken as it is");
         let words = asked(1, &[1, 2, 3], Some(4)).unwrap_err();
         assert!(
             words.contains("the node's number differs: the directory has 2, this start has 1"),

@@ -29,6 +29,7 @@
 //! | `limits` | every limit |
 
 mod admin;
+mod backup;
 mod clock;
 pub mod cluster;
 mod convert;
@@ -53,6 +54,7 @@ mod shards;
 mod state;
 #[cfg(test)]
 mod tests;
+mod unsafe_recovery;
 mod work;
 
 pub use clock::{Clocks, SystemClocks};
@@ -63,3 +65,4 @@ pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
 pub use options::NodeOptions;
 pub use shards::{ShardStanding, SplitAim, SplitDone, SplitError, SplitPlaces, SplitRequest};
+pub use unsafe_recovery::{Lost, RecoveredGroup, UnsafeRecoveryError, recover_unsafe};

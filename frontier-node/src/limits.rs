@@ -70,6 +70,8 @@ pub const EMPTY_GRANT_PAUSE_MS: u64 = 100;
 pub const LISTING_ROWS: usize = 1_024;
 /// Hosts that one slice of a listing names at most.
 pub const LISTED_HOSTS: usize = 1_024;
+/// Voters that each group of a new cluster should have unless told otherwise.
+pub const DEFAULT_REPLICAS: u32 = 3;
 /// Largest number of a node: it shares a 32-bit store id with the count of disks that the node lost.
 pub const NODE_NUMBER: u64 = 65_535;
 /// Largest incarnation of a node: it shares a 32-bit store id with the node's number.
@@ -118,6 +120,12 @@ pub const CHANGE_WITHIN_MS: u64 = 8_000;
 pub const CHANGE_PAUSE_MS: u64 = 100;
 /// How long one command may take at the node that leads group 0, ms. Longer than that node waits for a commit.
 pub const CHANGE_MAP_TIMEOUT_MS: u64 = 12_000;
+/// How long a copy of the shard map may take to come, ms.
+pub const FETCH_MAP_TIMEOUT_MS: u64 = 5_000;
+/// Least time between two rounds of hellos because the map has changed, ms.
+pub const MAP_NEWS_PAUSE_MS: u64 = 50;
+/// How long a node that wants to join tries to reach any member before it gives up, ms.
+pub const JOIN_REACH_MS: u64 = 20_000;
 /// How long a node may take to say how a replica stands, ms.
 pub const STANDING_TIMEOUT_MS: u64 = 1_000;
 /// How long a shard may take to apply a split, or to find the middle of its load, ms.
@@ -136,5 +144,13 @@ pub const DRIVEN_JOBS: usize = 16;
 pub const ADMIN_PROOF_MS: u64 = 2_000;
 /// Calls of `admin.v1` that a node works on at once.
 pub const ADMIN_CALLS: usize = 64;
-/// Bytes of one request of `admin.v1`.
-pub const ADMIN_REQUEST_SIZE_BYTES: usize = 64 << 10;
+/// Bytes of one request of `admin.v1`: a batch of rows of a restore is the largest.
+pub const ADMIN_REQUEST_SIZE_BYTES: usize = 3 << 20;
+/// Bytes of rows after which a part of an export is sent; one row more may be in it.
+pub const EXPORT_PART_SIZE_BYTES: usize = 256 << 10;
+/// Parts of an export that wait to be sent.
+pub const EXPORT_PARTS: usize = 4;
+/// Exports at once: each holds a view of all rows, and old versions of rows as long as it takes.
+pub const EXPORTS: usize = 2;
+/// How long an export waits for its reader to take a part, ms.
+pub const EXPORT_STALL_MS: u64 = 30_000;

@@ -1,5 +1,6 @@
 //! Counters of a node, for each promise that can be counted. Never labelled by host or URL.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use client::CallError;
@@ -19,6 +20,8 @@ type Two = [(&'static str, String); 2];
 /// The node's registry and its counters.
 pub struct Metrics {
     registry: Mutex<Registry>,
+    /// Which figures of which shards are shown.
+    shown: Mutex<BTreeSet<(u64, &'static str)>>,
     calls: Family<Two, Counter>,
     discover_items: Family<Label, Counter>,
     refused_items: Family<Label, Counter>,
@@ -163,6 +166,7 @@ impl Default for Metrics {
         );
         Self {
             registry: Mutex::new(registry),
+            shown: Mutex::default(),
             calls,
             discover_items,
             refused_items,
@@ -210,6 +214,7 @@ impl Metrics {
             None => "ok",
             Some(CallError::NotLeader { .. }) => "not_leader",
             Some(CallError::WrongShard { .. }) => "wrong_shard",
+            Some(CallError::NotHere { .. }) => "not_here",
             Some(CallError::OverLimit { .. }) => "over_limit",
             Some(CallError::StaleCall { .. }) => "stale_call",
             Some(CallError::Invalid { .. }) => "invalid",
@@ -289,6 +294,7 @@ impl Metrics {
 
     /// Sets one figure of a shard.
     pub(crate) fn shard(&self, shard: u64, name: &'static str, value: u64) {
+        self.shown.lock().insert((shard, name));
         let labels = [("shard", shard.to_string()), ("what", name.to_owned())];
         self.shards
             .get_or_create(&labels)
@@ -301,8 +307,22 @@ impl Metrics {
             .remove(&[("shard", shard.to_string()), ("what", name.to_owned())]);
     }
 
+    /// Shows nothing any more of shards that are not here: another node counts on.
+    pub(crate) fn keep_shards(&self, here: &[u64]) {
+        self.shown.lock().retain(|(shard, name)| {
+            let is_here = here.contains(shard);
+            if !is_here {
+                let labels = [("shard", shard.to_string()), ("what", (*name).to_owned())];
+                self.shards.remove(&labels);
+                self.shard_events.remove(&labels);
+            }
+            is_here
+        });
+    }
+
     /// Sets one counter of a shard.
     pub(crate) fn shard_event(&self, shard: u64, name: &'static str, count: u64) {
+        self.shown.lock().insert((shard, name));
         let labels = [("shard", shard.to_string()), ("what", name.to_owned())];
         set(&self.shard_events.get_or_create(&labels), count);
     }
@@ -387,6 +407,8 @@ mod tests {
         metrics.forget_shard(3, "slowest_voter_lag_entries");
         let text = metrics.text();
         assert!(!text.contains("slowest_voter_lag_entries"));
+        metrics.keep_shards(&[3]);
+        assert_eq!(metrics.text(), text);
         for line in [
             "# TYPE escapement_shard gauge",
             "escapement_shard{shard=\"3\",what=\"voters\"} 2",
@@ -399,6 +421,8 @@ mod tests {
         ] {
             assert!(text.lines().any(|l| l == line), "{line} in {text}");
         }
+        metrics.keep_shards(&[4]);
+        assert!(!metrics.text().contains("shard=\"3\""));
         let starting = |with: &str| text.lines().filter(|line| line.starts_with(with)).count();
         assert_eq!(starting("# HELP "), starting("# TYPE "));
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use client::{Frontier, Peer, Router, RouterError, RouterOptions};
 use parking_lot::RwLock;
 use proto::frontier_v1 as pb;
-use raftlog::{Engine, Group, GroupError, NodeId, OpenError};
+use raftlog::{Engine, Group, GroupError, OpenError};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use urlkey::CANONICALIZER_VERSION;
 
@@ -16,15 +16,15 @@ use crate::convert::Verifier;
 use crate::errors::Hints;
 use crate::grpc::{self, ServeError};
 use crate::http::{self, Pages};
-use crate::identity::{Descriptor, IdentityError};
+use crate::identity::{Descriptor, FoundingVoters, IdentityError};
 use crate::known::{FilterError, KnownFilter};
 use crate::limits::{BLOCKING_READS, SHUTDOWN_MS, WAITING_SIZE_BYTES};
-use crate::map::{MapGroup, MapNode, MapParts};
+use crate::map::{MapGroup, MapNode, MapParts, MapView};
 use crate::metrics::Metrics;
 use crate::options::NodeOptions;
 use crate::service::{LocalFrontier, NodeShared};
-use crate::shard::{Shard, ShardContext, hand_over};
-use crate::shards::{Opener, Shards, open_missing};
+use crate::shard::{ShardContext, hand_over};
+use crate::shards::{Keeper, Late, Shards, open_shards};
 use crate::state::LocalMap;
 use crate::work::Work;
 
@@ -53,7 +53,6 @@ pub enum NodeError {
 
 /// A node: all its shards over one log.
 pub struct FrontierNode {
-    replica: NodeId,
     shared: Arc<NodeShared>,
     engine: Arc<Engine>,
     router: Arc<Router>,
@@ -84,6 +83,8 @@ impl FrontierNode {
             clocks,
             engine,
             map,
+            #[cfg(test)]
+                views: told,
         } = options;
         let for_identity = Arc::clone(&suffixes);
         let work = Work::from(&engine.threads);
@@ -114,7 +115,6 @@ impl FrontierNode {
             clocks,
             filter: Arc::new(filter),
             metrics: Arc::clone(&metrics),
-            voters: Arc::new(voters),
             map: Arc::new(LocalMap::default()),
             hints: Arc::new(Hints::new(Arc::clone(&book))),
             waiting_bytes: Arc::new(Semaphore::new(WAITING_SIZE_BYTES)),
@@ -123,15 +123,17 @@ impl FrontierNode {
             faults,
             stop: stop.clone(),
         };
+        let voters = Arc::new(FoundingVoters::of(&descriptor, voters));
         let map = match map {
             Some(options) => {
                 let parts = MapParts {
-                    zero: MapGroup::start(&engine, node_id, &context.voters).await?,
-                    replica: node_id,
+                    engine: Arc::clone(&engine),
+                    process: node_id,
                     descriptor: descriptor.clone(),
+                    voters: Arc::clone(&voters),
                     book: Arc::clone(&book),
                 };
-                Some(MapNode::start(parts, options, &stop))
+                Some(MapNode::start(parts, options, &stop).await?)
             }
             None => None,
         };
@@ -145,7 +147,15 @@ impl FrontierNode {
             book,
             context,
         });
-        open_shards(&engine, &shared, &descriptor).await?;
+        let views = map.as_ref().map(|map| map.views());
+        #[cfg(test)]
+        let views = views.or(told);
+        let late = if views.is_some() {
+            Late::ByMap
+        } else {
+            Late::ByParent
+        };
+        open_shards(&engine, &shared, &descriptor, &voters, late).await?;
         let local = Peer {
             address: shared.book.address_of(node_id).unwrap_or_default(),
             frontier: Arc::new(LocalFrontier::new(Arc::clone(&shared))),
@@ -159,7 +169,6 @@ impl FrontierNode {
             more: RwLock::default(),
         });
         let node = Self {
-            replica: node_id,
             shared,
             engine,
             router,
@@ -167,20 +176,22 @@ impl FrontierNode {
             map,
             stop,
         };
-        node.start_tasks();
+        node.start_tasks(views);
         Ok(node)
     }
 
-    fn start_tasks(&self) {
-        let opener = Opener {
-            engine: Arc::clone(&self.engine),
-            shared: Arc::clone(&self.shared),
-            router: Arc::clone(&self.router),
-        };
+    fn start_tasks(&self, views: Option<watch::Receiver<MapView>>) {
+        let keeper = Keeper::new(
+            Arc::clone(&self.engine),
+            Arc::clone(&self.shared),
+            Arc::clone(&self.router),
+            self.map.clone(),
+            views,
+        );
         for shard in self.shared.shards.all() {
-            opener.start(shard);
+            keeper.start(shard);
         }
-        tokio::spawn(self.stop.clone().run_until_cancelled_owned(opener.run()));
+        tokio::spawn(self.stop.clone().run_until_cancelled_owned(keeper.run()));
     }
 
     /// The frontier of this process.
@@ -210,29 +221,25 @@ impl FrontierNode {
         shards.into_iter().all(|shard| filter.is_valid(shard))
     }
 
-    /// The groups of all shards, and group 0 where the node has it.
+    /// The groups of all shards, and group 0 where the node has a replica of it.
     pub fn groups(&self) -> Vec<Group> {
         let shards = self.shared.shards.all().into_iter();
         let shards = shards.map(|shard| shard.group().clone());
-        let zero = self.map.iter().map(|map| map.zero().group().clone());
+        let zero = self.map.as_ref().and_then(|map| map.zero());
+        let zero = zero.map(|zero| zero.group().clone());
         shards.chain(zero).collect()
     }
 
-    /// Group 0 with the shard map, where the node has it.
+    /// The shard map, unless the node is alone in its process.
     pub(crate) const fn map(&self) -> Option<&Arc<MapNode>> {
         self.map.as_ref()
-    }
-
-    /// This node's replica id, in all its groups.
-    pub(crate) const fn replica(&self) -> NodeId {
-        self.replica
     }
 
     /// Hands every leadership to the voter that has most, so that a stop costs no election timeout; waits at most
     /// `longest`.
     pub async fn hand_over(&self, longest: Duration) {
         let led = self.groups().into_iter().filter(|g| g.status().is_leader);
-        let all = futures::future::join_all(led.map(|group| hand_over(group, self.replica)));
+        let all = futures::future::join_all(led.map(hand_over));
         if tokio::time::timeout(longest, all).await.is_err() {
             tracing::info!("not every leadership was handed over in time");
         }
@@ -370,9 +377,9 @@ impl Gauges {
         metrics.node("disk_full", (disk == Disk::Full).into());
         metrics.node("disk_fails", (disk == Disk::Fails).into());
         if let Some(map) = &self.map {
-            let zero = map.zero();
-            metrics.node("map_version", zero.view().map.version);
-            metrics.node("map_leader", zero.leadership().is_leader.into());
+            let leads = |zero: Arc<MapGroup>| zero.leadership().is_leader;
+            metrics.node("map_version", map.view().map.version);
+            metrics.node("map_leader", map.zero().is_some_and(leads).into());
         }
         for figures in self.more.read().iter() {
             for (name, count) in figures() {
@@ -436,32 +443,14 @@ impl Gauges {
                 .into_iter()
                 .for_each(|(name, count)| metrics.shard_event(*id, name, count));
         }
+        metrics.keep_shards(&self.shared.shards.ids());
         metrics.text()
     }
-}
 
-/// Opens the shards of the founding, then what they have become: their children, and groups whose parents have forgotten them.
-/// Each replays what it had committed.
-async fn open_shards(
-    engine: &Engine,
-    shared: &NodeShared,
-    descriptor: &Descriptor,
-) -> Result<(), GroupError> {
-    let context = &shared.context;
-    for range in &descriptor.shards {
-        let shard = Shard::found(engine, *range, context.clone()).await?;
-        shared.shards.insert(Arc::new(shard));
+    /// The shards that this node has, or is about to open.
+    pub(crate) fn shards(&self) -> Vec<u64> {
+        self.shared.context.map.own()
     }
-    open_missing(engine, shared).await?;
-    for id in engine.created_groups().await? {
-        // 0 is the cluster's own group.
-        if id != 0 && shared.shards.get(id).is_none() {
-            let shard = Shard::open(engine, id, None, context.clone()).await?;
-            shared.shards.insert(Arc::new(shard));
-        }
-    }
-    open_missing(engine, shared).await?;
-    Ok(())
 }
 
 async fn blocking<T: Send + 'static>(

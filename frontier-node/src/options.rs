@@ -41,6 +41,9 @@ pub struct NodeOptions {
     pub engine: EngineOptions,
     /// Group 0, with the shard map. `None`: a node whose shape never changes, alone in a process.
     pub map: Option<MapOptions>,
+    /// Copies of a map that a test makes.
+    #[cfg(test)]
+    pub(crate) views: Option<tokio::sync::watch::Receiver<crate::map::MapView>>,
 }
 
 impl NodeOptions {
@@ -61,6 +64,8 @@ impl NodeOptions {
             peers: Vec::new(),
             clocks: Arc::new(SystemClocks),
             map: None,
+            #[cfg(test)]
+            views: None,
         }
     }
 }

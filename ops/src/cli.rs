@@ -1,7 +1,9 @@
 //! The subcommands and how they are dispatched.
 
 use crate::output::CommandError;
-use crate::{bench, crawl, ctl, demo, drill, fakeweb, get, inspect, plan, scrub, seed};
+use crate::{
+    bench, crawl, ctl, demo, drill, fakeweb, get, inspect, plan, recover_unsafe, scrub, seed,
+};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -40,6 +42,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Size a crawl: rates, memory, disk, boxes.
     Plan(plan::Args),
+    /// Let a stopped node go on alone with groups whose other replicas are lost for good.
+    RecoverUnsafe(recover_unsafe::Args),
     /// Read and check every stored page.
     Scrub(scrub::Args),
     /// Give a running cluster a crawl's policy and URLs to start from.
@@ -59,6 +63,7 @@ impl Cli {
             Command::Get(args) => get::run(&args),
             Command::Inspect(args) => inspect::run(args),
             Command::Plan(args) => plan::run(&args),
+            Command::RecoverUnsafe(args) => recover_unsafe::run(&args),
             Command::Scrub(args) => scrub::run(&args),
             Command::Seed(args) => seed::run(&args),
         }

@@ -35,6 +35,7 @@ mod patience;
 mod plan;
 mod policy;
 mod records;
+mod recover_unsafe;
 mod scrub;
 mod seed;
 mod signals;

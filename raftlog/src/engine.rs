@@ -2,12 +2,18 @@
 
 mod children;
 mod close;
+mod creating;
+mod descriptors;
 mod groups;
 mod open;
 mod receive;
+mod removal;
+mod sole_voter;
 mod whole;
 
 pub use children::ChildGroup;
+pub(crate) use receive::check_target;
+pub use sole_voter::SoleVoter;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -64,6 +70,8 @@ pub(crate) struct Shared {
     pub(crate) closed: Mutex<bool>,
     pub(crate) closed_changed: Condvar,
     slots: Mutex<BTreeMap<GroupId, Arc<GroupSlot>>>,
+    /// Held while a replica is made or removed: each looks at what is there, then writes.
+    making: tokio::sync::Mutex<()>,
 }
 
 impl Shared {

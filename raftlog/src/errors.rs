@@ -83,6 +83,29 @@ pub enum GroupError {
     /// The group exists here with other first members, or was founded here and joined now, or the reverse.
     #[error("group {0} exists here and was created otherwise")]
     Conflict(GroupId),
+    /// The replica here was removed for good, and no id up to its own comes back.
+    #[error("group {group_id}: replica {replica} was removed here for good")]
+    Removed {
+        /// The group.
+        group_id: GroupId,
+        /// The newest id that was removed.
+        replica: NodeId,
+    },
+    /// Another replica is here than the one that is to be removed. Nothing was changed.
+    #[error("group {group_id}: the replica here is {found}")]
+    OtherReplica {
+        /// The group.
+        group_id: GroupId,
+        /// The replica that is here.
+        found: NodeId,
+    },
+    /// An entry founded a group here that was not made yet: [`Engine::create_child`](crate::Engine::create_child) comes
+    /// first. Nothing was changed.
+    #[error("group {0} was founded here and not made yet")]
+    Unmade(GroupId),
+    /// Which rows are the group's is only known while it is open: it must be opened before it is removed.
+    #[error("group {0} is not open")]
+    NotOpen(GroupId),
     /// The configuration is out of bounds.
     #[error("group {group_id}: {reason}")]
     Invalid {
@@ -255,6 +278,14 @@ pub enum TransportError {
     /// The other side has no such group, or not yet.
     #[error("group {0} is not open there")]
     NoGroup(GroupId),
+    /// The other side has another replica of the group than the one that was meant.
+    #[error("group {group_id} has another replica there than {replica}")]
+    NoReplica {
+        /// The group.
+        group_id: GroupId,
+        /// The replica that was meant.
+        replica: NodeId,
+    },
     /// The message was not understood, or broke off.
     #[error("malformed message: {0}")]
     Malformed(String),

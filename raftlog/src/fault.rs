@@ -48,6 +48,12 @@ pub enum Rule {
     ChildTokensGoOn,
     /// Hosts that go to another shard keep their last contact.
     ChildKeepsContacts,
+    /// A removal deletes what is the group's now, not what was before another group was founded out of it.
+    RemovalSparesNeighbours,
+    /// The tombstone of a removal is durable before anything is deleted.
+    TombstoneFirst,
+    /// A replica answers what is meant for it, not what is meant for an earlier one of its process.
+    AnswersForItself,
     /// An install replaces what is the group's now, not what was before another group was founded out of it.
     InstallSparesChildren,
 }

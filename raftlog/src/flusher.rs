@@ -64,11 +64,6 @@ impl Flusher {
         self.work.lock().instances.clear();
     }
 
-    /// Whether a group has an open instance.
-    pub(crate) fn is_open(&self, group_id: GroupId) -> bool {
-        self.work.lock().instances.contains_key(&group_id)
-    }
-
     /// Open instances other than that of `group_id`.
     pub(crate) fn others(&self, group_id: GroupId) -> Vec<Arc<Instance>> {
         let work = self.work.lock();

@@ -5,10 +5,12 @@
 
 mod applied;
 mod control;
+mod founding;
 mod instance;
 mod longer_log;
 mod membership;
 mod opening;
+mod owned;
 mod propose;
 mod purge;
 mod reads;
@@ -27,6 +29,7 @@ pub(crate) use applied::{AppliedState, founding_log_id, load_applied};
 pub(crate) use instance::Instance;
 pub(crate) use longer_log::LongerLog;
 pub(crate) use opening::open_instance;
+pub(crate) use owned::{load_owned, owned_row};
 pub(crate) use slot::{GroupSlot, Running};
 pub(crate) use supervisor::supervise;
 pub(crate) use transfers::Transfers;

@@ -27,12 +27,14 @@
 //! ```text
 //! Engine::open(options, Arc<dyn Transport>) -> Result<Arc<Engine>, OpenError>             blocking
 //! engine.create_group(GroupConfig { group_id, members, initial_rows }).await              idempotent
-//! engine.create_replica(group_id).await                                                   joins: no rows, no vote
-//! engine.create_child(group_id, is_named).await -> Result<ChildGroup, GroupError>           founded by another group's entry
+//! engine.create_replica(group_id, replica).await                                          joins: no rows, no vote
+//! engine.create_child(group_id, own, is_named).await -> Result<ChildGroup, GroupError>      founded by another group's entry
+//! engine.remove_group(group_id, replica).await                                            for good, idempotent
 //! engine.created_groups().await -> BTreeSet<GroupId>
 //! engine.open_group(group_id, MachineFactory).await -> Result<Group, GroupError>          replays first
 //! engine.state() -> StateDb; engine.metrics() -> EngineMetrics; engine.close().await
 //!
+//! group.replica() -> NodeId                                                                this node's id in the group
 //! group.leadership() -> watch::Receiver<Leadership>; leadership.token() -> Option<LeadershipToken>
 //! group.submit(token, payload).await -> Result<PendingReply, ProposeError>                in log order
 //! pending.await -> Result<Reply { index, term, bytes }, ProposeError>
@@ -85,14 +87,14 @@ mod wire;
 mod tests;
 
 pub use durable_dir::make_durable_dir;
-pub use engine::{ChildGroup, Engine};
+pub use engine::{ChildGroup, Engine, SoleVoter};
 pub use errors::{
     ControlError, GroupError, OpenError, ProposeError, ReadError, StateError, StopReason,
     TransportError,
 };
 pub use fault::{DiskStep, FaultHook, Rule};
 pub use group::{Group, GroupConfig, PendingReply, Reply};
-pub use ids::{GroupId, Leadership, LeadershipToken, NodeId};
+pub use ids::{GroupId, Leadership, LeadershipToken, NodeId, process_of};
 pub use lanes::panic_is_caught;
 pub use machine::{Applied, Committed, Founded, MachineError, MachineFactory, StateMachine};
 pub use metrics::EngineMetrics;

@@ -6,7 +6,7 @@
 //! | `02`, group (8, big-endian), `01` | vote |
 //! | `02`, group (8, big-endian), `02` | committed log id, not synced on its own |
 //! | `02`, group (8, big-endian), `03` | purged log id |
-//! | `02`, group (8, big-endian), `04` | descriptor of the group |
+//! | `02`, group (8, big-endian), `04` | descriptor of the group: the replica here and how it came, or its tombstone |
 //! | `10`, group (8, big-endian), index (8, big-endian) | entry |
 //!
 //! Writing: a group puts its entries into its tail cache, where they can be read at once, and queues them. The syncer
@@ -19,6 +19,7 @@ mod open;
 mod raft_impl;
 mod read;
 mod size_marks;
+mod sole_voter;
 mod syncer;
 mod tail;
 mod wal_check;
@@ -27,4 +28,5 @@ pub(crate) use group_log::GroupLog;
 pub(crate) use keys::{LogField, field_key, fields_start, identity_key};
 pub(crate) use open::open_log;
 pub(crate) use raft_impl::LogStore;
-pub(crate) use syncer::{LogOp, Syncer};
+pub(crate) use sole_voter::append_sole_voter;
+pub(crate) use syncer::{LogOp, Syncer, reset_group};

@@ -52,7 +52,7 @@ pub(crate) struct NetworkFactory {
     pub(crate) append_patience: Duration,
 }
 
-/// Sends one group's messages to one node.
+/// Sends one group's messages to one replica, and says in each which one it means.
 pub(crate) struct NetworkClient {
     to: Destination,
     transport: Arc<dyn Transport>,
@@ -129,7 +129,7 @@ impl NetworkClient {
     /// Sends a snapshot when its turn comes.
     async fn send(&self, vote: Vote, snapshot: Snapshot) -> Result<Bytes, TransportError> {
         let _turn = self.sends.acquire().await;
-        let chunks = encode_chunks(&vote, &snapshot.meta, snapshot.snapshot)?;
+        let chunks = encode_chunks(self.to.node_id, &vote, &snapshot.meta, snapshot.snapshot)?;
         self.transport
             .snapshot(self.to, chunks, CHUNK_TIMEOUT)
             .await
@@ -145,6 +145,7 @@ impl NetworkClient {
             vote: (&request.vote).into(),
             last_log_id: request.last_log_id.as_ref().map(LogIdMsg::from),
             leadership_transfer: request.leadership_transfer,
+            to: self.to.node_id,
         };
         let reply = self.call(kind, encode(&message), option).await?;
         let reply: VoteReplyMsg =
@@ -172,7 +173,7 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
         let reply = self
             .call(
                 CallKind::Heartbeat,
-                encode(&AppendRequestMsg::from(&request)),
+                encode(&AppendRequestMsg::new(self.to.node_id, &request)),
                 &option,
             )
             .await?;
@@ -209,7 +210,7 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
             let all = futures::stream::once(std::future::ready(first)).chain(input);
             let requests = all.map(move |request| {
                 let _ended = sender.send(Span::of(&request));
-                encode(&AppendRequestMsg::from(&request))
+                encode(&AppendRequestMsg::new(to.node_id, &request))
             });
             let replies = transport
                 .append_stream(to, requests.boxed(), patience)
@@ -265,6 +266,7 @@ impl RaftNetworkV2<TypeConfig> for NetworkClient {
             from_leader: (&expected).into(),
             to_node_id: *request.to_node_id(),
             last_log_id: request.last_log_id().map(LogIdMsg::from),
+            to: self.to.node_id,
         };
         let reply = self
             .call(CallKind::TransferLeader, encode(&message), &option)

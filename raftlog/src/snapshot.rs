@@ -7,6 +7,7 @@
 
 mod chunks;
 mod export;
+mod foreign;
 mod held;
 mod install;
 mod receive;

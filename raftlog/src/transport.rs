@@ -31,7 +31,8 @@ pub enum CallKind {
 /// Where a message goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Destination {
-    /// The node.
+    /// The replica. A network delivers to its process ([`process_of`](crate::process_of)); the request itself says which
+    /// replica is meant, and the engine there refuses what is for another one.
     pub node_id: NodeId,
     /// The group on it.
     pub group_id: GroupId,

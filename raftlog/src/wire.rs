@@ -236,6 +236,25 @@ pub(crate) struct DescriptorMsg {
     /// This node joined a group that others founded.
     #[prost(bool, tag = "2")]
     pub(crate) joined: bool,
+    /// The id of the replica here. 0 in directories of before: the node's id.
+    #[prost(uint64, tag = "3")]
+    pub(crate) replica: u64,
+    /// The replica was removed for good, and what is left is its tombstone.
+    #[prost(bool, tag = "4")]
+    pub(crate) removed: bool,
+    /// The rows that its removal deletes, while that is not finished.
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) ranges: Vec<RangeMsg>,
+    /// Rows or log of the removed replica may be here still.
+    #[prost(bool, tag = "6")]
+    pub(crate) unfinished: bool,
+}
+
+/// The ranges that a group owned when that was last looked at: all that it owns now, and maybe more.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RangesMsg {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) ranges: Vec<RangeMsg>,
 }
 
 /// What an engine's directory says about itself.

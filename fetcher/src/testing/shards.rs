@@ -302,6 +302,7 @@ impl Frontier for Shards {
                 canonicalizer_version: CANONICALIZER_VERSION,
                 suffix_list_digest: SuffixList::shipped().digest(),
             }),
+            node_addresses: Vec::new(),
         })
     }
 

@@ -58,6 +58,8 @@ impl Step<'_> {
 
     fn command(&mut self, command: &Command) -> Result<CommandReply, MachineError> {
         Ok(match &command.body {
+            Some(Body::Restore(restore)) => CommandReply::Restore(self.restore(restore)?),
+            _ if self.m.is_being_restored() => CommandReply::BeingRestored,
             Some(Body::Discover(batch)) => CommandReply::Discover(self.discover(batch)?),
             Some(Body::Lease(call)) => CommandReply::Lease(self.lease(call)?),
             Some(Body::Report(batch)) => CommandReply::Report(self.report(batch)?),
@@ -66,6 +68,7 @@ impl Step<'_> {
             Some(Body::Remove(slice)) => CommandReply::Remove(self.remove(slice)?),
             Some(Body::Deliver(batch)) => CommandReply::Deliver(self.deliver(batch)?),
             Some(Body::Split(split)) => CommandReply::Split(self.split(split)?),
+            Some(Body::Recover(recover)) => CommandReply::Recover(self.recover(recover)?),
             Some(Body::LostStore(slice)) => CommandReply::LostStore(self.lost_store(slice)?),
             Some(Body::Alias(alias)) => CommandReply::Alias(self.alias(alias)?),
             None => CommandReply::Unknown,

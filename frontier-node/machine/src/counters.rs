@@ -143,6 +143,8 @@ counters! {
     HostsInherited = "hosts_inherited",
     /// URLs removed here whose end stands in the books of the shard this one was split from.
     SplitTakenOver = "split_taken_over",
+    /// Recoveries: after a restore, or a lost quorum.
+    Recoveries = "recoveries",
     /// Pages queued again because their last copy was in a store that is gone.
     LostStoreRequeued = "lost_store_requeued",
     /// Reports whose page was queued again because they named stores that are gone.

@@ -1,6 +1,7 @@
 //! Where machines come from: a new shard, or rows.
 
 use crate::{
+    command::restore::Stage,
     error::MachineError,
     keys::{
         self, crawl::CrawlRow, host::HostRow, lease::LeaseRow, meta::MetaRow, session::SessionRow,
@@ -36,8 +37,13 @@ impl Machine {
             return Ok(None);
         };
         let mut machine = Self::empty(shard, keys::decode::<MetaRow>(keys::meta::SPACE, &meta)?);
+        if machine.restoring() == Some(Stage::Filling) {
+            // Nothing is in memory before all rows are there.
+            return Ok(Some(machine));
+        }
         machine.read_crawls(rows)?;
         machine.read_hosts(rows)?;
+        machine.raise_contacts();
         machine.read_leases(rows)?;
         machine.read_sessions(rows)?;
         machine.read_outbox(rows)?;

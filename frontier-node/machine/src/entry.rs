@@ -1,7 +1,8 @@
 //! What the log carries: one entry with its stamps, the commands that share it, and the reply.
 
 use crate::command::{
-    alias, deliver, discover, lease, lost_store, release, remove, report, set_policy, split,
+    alias, deliver, discover, lease, lost_store, recover, release, remove, report, restore,
+    set_policy, split,
 };
 
 /// One log entry. All commands of an entry are applied in order at one stamp.
@@ -22,7 +23,7 @@ pub struct Entry {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Command {
     /// Which command.
-    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 19, 20")]
+    #[prost(oneof = "Body", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 19, 20")]
     pub body: Option<Body>,
 }
 
@@ -53,6 +54,12 @@ pub enum Body {
     /// The upper part of the range becomes a shard of its own.
     #[prost(message, tag = "8")]
     Split(split::Split),
+    /// What was granted to others may be unknown here: hosts wait, counters jump.
+    #[prost(message, tag = "9")]
+    Recover(recover::Recover),
+    /// One step of filling an empty shard from a backup.
+    #[prost(message, tag = "10")]
+    Restore(restore::Restore),
     /// A page store is gone for good.
     #[prost(message, tag = "19")]
     LostStore(lost_store::LostStore),
@@ -89,6 +96,12 @@ pub enum CommandReply {
     Deliver(u64),
     /// To [`Body::Split`].
     Split(split::SplitReply),
+    /// To [`Body::Recover`].
+    Recover(recover::RecoverReply),
+    /// To [`Body::Restore`].
+    Restore(restore::RestoreReply),
+    /// To any other command while a restore fills the shard: nothing was done.
+    BeingRestored,
     /// To [`Body::LostStore`].
     LostStore(lost_store::LostStoreReply),
     /// To [`Body::Alias`].

@@ -13,6 +13,7 @@
 
 mod apply;
 mod authority;
+pub mod backup;
 pub mod command;
 mod counters;
 mod create;

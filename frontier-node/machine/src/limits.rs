@@ -10,6 +10,12 @@ pub const LEASES_PER_CALL: u32 = 256;
 pub const LEASE_TTL_MS: (u64, u64) = (5_000, 600_000);
 /// Due leases that one entry expires.
 pub const EXPIRIES_PER_ENTRY: usize = 64;
+/// Bytes of one batch of rows of a restore.
+pub const RESTORE_BATCH_SIZE_BYTES: usize = 2 << 20;
+/// Leases that one `recover` ends.
+pub const LEASES_PER_RECOVERY: usize = 256;
+/// How far a recovery moves a counter on: more than can have been given out since what is known of it.
+pub const RECOVERY_JUMP: u64 = 1 << 32;
 /// Due visits that one entry promotes.
 pub const PROMOTIONS_PER_ENTRY: usize = 64;
 /// Bytes of a robots.txt body (RFC 9309 2.5 asks for at least 500 KiB).

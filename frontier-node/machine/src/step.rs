@@ -132,7 +132,11 @@ impl Step<'_> {
     /// A new host; `None` when its name's hash is crowded, which only a hostile site brings about.
     pub fn new_host(&mut self, partition: u64, name: &str) -> Option<u64> {
         let id = self.m.hosts.free_id(partition, name)?;
-        self.m.hosts.insert(id, Host::new(partition, name));
+        let mut host = Host::new(partition, name);
+        if let Some(recovery) = &self.m.meta.recovery {
+            host.raise_contact(recovery.until_ms);
+        }
+        self.m.hosts.insert(id, host);
         self.m.link(id);
         self.m.touch(id);
         self.m.count(Counter::HostsCreated);

@@ -221,7 +221,7 @@ impl Shard {
         reply.replies
     }
 
-    fn one(&mut self, body: Body) -> CommandReply {
+    pub fn one(&mut self, body: Body) -> CommandReply {
         self.entry(vec![body]).pop().unwrap()
     }
 

@@ -17,6 +17,7 @@ pub(crate) fn to_status(error: &TransportError) -> Status {
         TransportError::Unreachable(reason) => (Code::Unavailable, cut(reason)),
         TransportError::TimedOut => (Code::DeadlineExceeded, error.to_string()),
         TransportError::NoGroup(_) => (Code::NotFound, error.to_string()),
+        TransportError::NoReplica { .. } => (Code::Aborted, error.to_string()),
         TransportError::Malformed(reason) => (Code::InvalidArgument, cut(reason)),
         TransportError::Remote(reason) => (Code::Aborted, cut(reason)),
     };
@@ -56,6 +57,7 @@ pub(crate) fn to_failure(error: &TransportError) -> Failure {
         TransportError::Unreachable(reason) => (Kind::Unreachable, cut(reason)),
         TransportError::TimedOut => (Kind::TimedOut, String::new()),
         TransportError::NoGroup(_) => (Kind::NoGroup, String::new()),
+        TransportError::NoReplica { .. } => (Kind::Remote, error.to_string()),
         TransportError::Malformed(reason) => (Kind::Malformed, cut(reason)),
         TransportError::Remote(reason) => (Kind::Remote, cut(reason)),
     };
@@ -93,6 +95,17 @@ mod tests {
             assert_eq!(from_status(7, &to_status(&error)), error);
             assert_eq!(from_failure(7, &to_failure(&error)), error);
         }
+    }
+
+    #[test]
+    fn a_replica_that_is_not_there_is_a_refusal() {
+        let error = TransportError::NoReplica {
+            group_id: 7,
+            replica: 3,
+        };
+        let refusal = TransportError::Remote(error.to_string());
+        assert_eq!(from_status(7, &to_status(&error)), refusal);
+        assert_eq!(from_failure(7, &to_failure(&error)), refusal);
     }
 
     #[test]

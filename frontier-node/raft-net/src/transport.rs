@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 use parking_lot::Mutex;
 use proto::raft_v1 as pb;
 use proto::raft_v1::raft_client::RaftClient;
-use raftlog::{CallKind, Destination, NodeId, ReplyStream, Transport, TransportError};
+use raftlog::{CallKind, Destination, NodeId, ReplyStream, Transport, TransportError, process_of};
 use tokio::sync::broadcast;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -190,6 +190,7 @@ impl Shared {
         to: NodeId,
         lane: Lane,
     ) -> Result<RaftClient<Channel>, TransportError> {
+        let to = process_of(to);
         let address = self.book.address(to).ok_or_else(|| {
             TransportError::Unreachable(format!("replica {to}: its address is not known"))
         })?;
@@ -215,14 +216,14 @@ impl Shared {
             CallKind::PreVote => pb::CallKind::PreVote,
             CallKind::TransferLeader => pb::CallKind::TransferLeader,
             CallKind::Heartbeat => {
-                let peer = self.peer(to.node_id)?;
+                let peer = self.peer(process_of(to.node_id))?;
                 return peer.link.heartbeat(to.group_id, request, timeout).await;
             }
         };
         let mut client = self.client(to.node_id, Lane::Group(to.group_id))?;
         let size_bytes = request.len();
         let mut message = Request::new(pb::CallRequest {
-            envelope: Some(self.identity().to(to.node_id)),
+            envelope: Some(self.identity().to(process_of(to.node_id))),
             group: to.group_id,
             kind: kind.into(),
             request,

@@ -161,6 +161,9 @@ pub enum Refusal {
         /// What became of it.
         state: NodeState,
     },
+    /// Another directory has that number and incarnation.
+    #[error("number {0} is taken by another directory")]
+    NumberTaken(u32),
     /// Another node is at that address.
     #[error("node {0} has that address")]
     AddressTaken(u32),

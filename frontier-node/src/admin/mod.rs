@@ -5,9 +5,11 @@
 //! | `service` | the calls, bounded in number |
 //! | `reading` | one read: a copy, with proof where it can be had, and who leads what |
 //! | `answers` | the map as `admin.v1` shows it |
+//! | `backups` | exports, steps of a restore, recoveries |
 //! | `changes` | requests as commands, checked |
 
 mod answers;
+mod backups;
 mod changes;
 mod reading;
 mod service;

@@ -22,28 +22,29 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads this node's copy. Unless only `local` is wanted, proof is sought where this node leads group 0.
     pub(super) async fn take(node: &FrontierNode, map: &MapNode, local: bool) -> Self {
-        let view = map.zero().view();
+        let (view, zero) = (map.view(), map.zero());
         // After the read: what is proven then is that nothing newer had been acknowledged before the call.
         let longest = Duration::from_millis(ADMIN_PROOF_MS);
-        let proven = !local && map.zero().prove(longest).await;
+        let proven = match &zero {
+            Some(zero) if !local => zero.prove(longest).await,
+            _ => false,
+        };
         let groups = node.groups().into_iter();
         let leaders = groups.filter_map(|group| {
             let leader = group.leadership().borrow().leader?;
             Some((group.group_id(), node_number(leader)))
         });
         let leaders: BTreeMap<u64, u32> = leaders.collect();
-        let status = map.zero().group().status();
+        let status = zero.map(|zero| zero.group().status());
+        let behind = status.map(|s| s.committed_index.saturating_sub(s.applied_index));
         let copy = pb::MapCopy {
             version: view.map.version,
             applied_index: view.applied_index,
-            node: node_number(map.replica()),
+            node: node_number(map.process()),
             proven,
             leader: leaders.get(&GROUP_ZERO).copied().unwrap_or(0),
-            leader_address: status
-                .leader
-                .and_then(|leader| map.book().address_of(leader))
-                .unwrap_or_default(),
-            behind_entries: status.committed_index.saturating_sub(status.applied_index),
+            leader_address: map.leader_address(),
+            behind_entries: behind.unwrap_or(0),
         };
         Self {
             view,

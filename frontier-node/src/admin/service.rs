@@ -11,8 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Request, Response, Status};
 
 use super::changes::{self, Cut};
-use super::{answers, reading::Reading};
-use crate::limits::{ADMIN_CALLS, ADMIN_REQUEST_SIZE_BYTES};
+use super::{answers, backups, reading::Reading};
+use crate::limits::{ADMIN_CALLS, ADMIN_REQUEST_SIZE_BYTES, EXPORTS};
 use crate::map::{MapError, MapNode, ShapeError};
 use crate::node::FrontierNode;
 
@@ -22,6 +22,7 @@ pub(crate) fn admin_service(node: &Arc<FrontierNode>) -> Option<AdminServer<Admi
         map: Arc::clone(node.map()?),
         node: Arc::clone(node),
         calls: Arc::new(Semaphore::new(ADMIN_CALLS)),
+        exports: Arc::new(Semaphore::new(EXPORTS)),
     };
     Some(
         AdminServer::new(service)
@@ -35,6 +36,7 @@ pub(crate) struct AdminService {
     node: Arc<FrontierNode>,
     map: Arc<MapNode>,
     calls: Arc<Semaphore>,
+    exports: Arc<Semaphore>,
 }
 
 impl AdminService {
@@ -131,7 +133,7 @@ impl Admin for AdminService {
         let _call = self.enter()?;
         let request = request.into_inner();
         let verifier = &self.node.shared_node().verifier;
-        let view = self.map.zero().view();
+        let view = self.map.view();
         let (at, alone) = match changes::cut(&request, verifier)? {
             Cut::At(at) => (at, false),
             Cut::Alone(site) => (site, true),
@@ -186,5 +188,42 @@ impl Admin for AdminService {
             Err(ShapeError::Refused(reason)) => answer(reason, false),
             Err(ShapeError::Unavailable(reason)) => Err(Status::unavailable(reason)),
         }
+    }
+
+    async fn founding(
+        &self,
+        _request: Request<pb::FoundingRequest>,
+    ) -> Result<Response<pb::FoundingResponse>, Status> {
+        let _call = self.enter()?;
+        Ok(Response::new(backups::founding(&self.map)))
+    }
+
+    type ExportStream = backups::ExportParts;
+
+    async fn export(
+        &self,
+        request: Request<pb::ExportRequest>,
+    ) -> Result<Response<Self::ExportStream>, Status> {
+        let request = request.into_inner();
+        let parts = backups::export(&self.node, &self.exports, request).await?;
+        Ok(Response::new(parts))
+    }
+
+    async fn restore_shard(
+        &self,
+        request: Request<pb::RestoreShardRequest>,
+    ) -> Result<Response<pb::RestoreShardResponse>, Status> {
+        let _call = self.enter()?;
+        let answer = backups::restore(&self.node, request.into_inner()).await?;
+        Ok(Response::new(answer))
+    }
+
+    async fn recover_shard(
+        &self,
+        request: Request<pb::RecoverShardRequest>,
+    ) -> Result<Response<pb::RecoverShardResponse>, Status> {
+        let _call = self.enter()?;
+        let answer = backups::recover(&self.node, &self.map, request.into_inner()).await?;
+        Ok(Response::new(answer))
     }
 }

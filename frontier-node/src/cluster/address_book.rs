@@ -65,6 +65,8 @@ struct Stored {
 #[derive(Debug, Default)]
 pub struct AddressBook {
     nodes: RwLock<BTreeMap<u32, NodeEntry>>,
+    /// The newest incarnation of each node that left for good, as the shard map says.
+    gone: RwLock<BTreeMap<u32, u32>>,
     /// Where it is kept; `None`: in memory only.
     dir: Option<PathBuf>,
     writing: Mutex<()>,
@@ -123,15 +125,36 @@ impl AddressBook {
         Ok(is_new)
     }
 
-    /// Where a replica is: `None` when its node is unknown, or known under a later incarnation.
+    /// Where a replica is: `None` when its node is unknown, or known under a later incarnation, or gone.
     pub fn address_of(&self, replica: NodeId) -> Option<String> {
         let nodes = self.nodes.read();
         let entry = nodes.get(&node_number(replica))?;
-        (entry.incarnation == incarnation(replica) && !entry.address.is_empty())
-            .then(|| entry.address.clone())
+        let is_there = entry.incarnation == incarnation(replica)
+            && !entry.address.is_empty()
+            && !self.is_gone(entry);
+        is_there.then(|| entry.address.clone())
     }
 
-    /// All nodes.
+    /// Nodes that left for good, each with its newest incarnation: they are no more dialled, and not forgotten either.
+    pub(crate) fn set_gone(&self, gone: BTreeMap<u32, u32>) {
+        *self.gone.write() = gone;
+    }
+
+    /// Whether a node left for good under this incarnation or a later one.
+    pub(crate) fn is_gone(&self, entry: &NodeEntry) -> bool {
+        let gone = self.gone.read();
+        gone.get(&entry.node)
+            .is_some_and(|newest| *newest >= entry.incarnation)
+    }
+
+    /// All nodes that did not leave for good.
+    pub fn present(&self) -> Vec<NodeEntry> {
+        let mut entries = self.entries();
+        entries.retain(|entry| !self.is_gone(entry));
+        entries
+    }
+
+    /// All nodes, those that left included.
     pub fn entries(&self) -> Vec<NodeEntry> {
         self.nodes.read().values().cloned().collect()
     }
@@ -149,7 +172,7 @@ impl AddressBook {
             address: entry.address,
         };
         pb::NodesResponse {
-            nodes: self.entries().into_iter().map(node).collect(),
+            nodes: self.present().into_iter().map(node).collect(),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::greeter::Greeter;
 use super::member::Member;
 use super::replica_id::incarnation;
 use crate::limits::ALIVE_ROUNDS;
+use crate::map::fetch;
 
 /// Answers of one round.
 #[derive(Default)]
@@ -90,6 +91,11 @@ pub async fn ask_before_opening(
         let node = member.node;
         return Err(GossipEnd::Replaced { node, newest }.into());
     }
+    fetch_newest(member, greeter, &heard.answers).await;
+    if let Some(incarnation) = member.gone() {
+        let node = member.node;
+        return Err(GossipEnd::Gone { node, incarnation }.into());
+    }
     check_own_places(member, greeter, &heard.answers).await?;
     // Who takes this node at one place does not refuse it, whatever is at the other one.
     let mut refusals = heard.refusals;
@@ -99,6 +105,28 @@ pub async fn ask_before_opening(
     match refusals.into_values().nth(needed(1, nodes.len()) - 1) {
         Some(refusal) => Err(BootstrapError::Refused(refusal)),
         None => Ok(()),
+    }
+}
+
+/// Takes the newest map of those who answered, so that a node that is gone knows it before it opens.
+async fn fetch_newest(member: &Member, greeter: &Greeter, answers: &[pb::HelloResponse]) {
+    let callees = answers.iter().filter_map(|answer| answer.callee.as_ref());
+    let newest = callees.max_by_key(|callee| callee.map_version);
+    let (Some(callee), Some(descriptor)) = (newest, member.descriptor()) else {
+        return;
+    };
+    if callee.map_version <= member.copy.version() {
+        return;
+    }
+    let fetched = fetch(
+        greeter,
+        descriptor.cluster_id,
+        &callee.address,
+        &member.copy,
+    )
+    .await;
+    if let Err(status) = fetched {
+        tracing::debug!(node = callee.node, %status, "the shard map was not fetched");
     }
 }
 

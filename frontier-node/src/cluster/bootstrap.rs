@@ -25,7 +25,7 @@ use super::greeter::Greeter;
 use super::member::Member;
 use super::replica_id::{incarnation, replica_id};
 use crate::identity::{Descriptor, IdentityError};
-use crate::limits::BOOTSTRAP_PAUSE_MS;
+use crate::limits::{BOOTSTRAP_PAUSE_MS, DEFAULT_REPLICAS};
 
 /// Why a node did not become a member.
 #[derive(Debug, thiserror::Error)]
@@ -113,16 +113,16 @@ fn lost() -> BootstrapError {
     BootstrapError::Refused("the descriptor is gone".to_owned())
 }
 
-async fn pause() {
+pub(super) async fn pause() {
     tokio::time::sleep(Duration::from_millis(BOOTSTRAP_PAUSE_MS)).await;
 }
 
 /// What waits is said when it changes, not at each try.
 #[derive(Default)]
-struct Said(String);
+pub(super) struct Said(String);
 
 impl Said {
-    fn once(&mut self, text: String) {
+    pub(super) fn once(&mut self, text: String) {
         if self.0 != text {
             tracing::info!("{text}");
             self.0 = text;
@@ -144,9 +144,10 @@ fn decide(
             let founders = member.founders.iter().map(|(n, _)| *n).collect();
             let (suffixes, shards) = (&member.suffixes, member.shards.unwrap_or(1));
             let replica = replica_id(member.node, 0);
-            return Ok(Some(Descriptor::found(
-                replica, founders, shards, suffixes, None,
-            )?));
+            let founded = Descriptor::found(replica, founders, shards, suffixes, member.key)?;
+            return Ok(Some(
+                founded.wanting(member.replicas.unwrap_or(DEFAULT_REPLICAS)),
+            ));
         }
         said.once(format!(
             "node {} waits for the other founders: {} of {others} answered",
@@ -176,13 +177,13 @@ fn decide(
             newest + 1
         }
     };
-    Descriptor::of_founding(
-        founding,
-        replica_id(member.node, incarnation),
-        &member.suffixes,
-    )
-    .map(Some)
-    .ok_or_else(|| BootstrapError::Refused("the cluster's founding makes no sense".to_owned()))
+    let replica = replica_id(member.node, incarnation);
+    let descriptor =
+        Descriptor::of_founding(founding, replica, &member.suffixes).ok_or_else(|| {
+            BootstrapError::Refused("the cluster's founding makes no sense".to_owned())
+        })?;
+    descriptor.check_secret(member.key)?;
+    Ok(Some(descriptor))
 }
 
 /// Writes a descriptor and this node's own entry, then takes them.

@@ -1,6 +1,7 @@
 //! What a cluster is, as a member tells it to an empty directory.
 
 use proto::raft_v1 as pb;
+use shard_map::limits::REPLICAS;
 use urlkey::FingerprintKey;
 
 use crate::identity::{Descriptor, ShardRange};
@@ -21,6 +22,7 @@ impl Descriptor {
                     last: r.last,
                 })
                 .collect(),
+            replicas: self.replicas,
         }
     }
 
@@ -41,6 +43,7 @@ impl Descriptor {
             })
             .collect();
         let makes_sense = founding.cluster_id != 0
+            && founding.replicas <= REPLICAS
             && !shards.is_empty()
             && shards.iter().all(|r| r.shard != 0 && r.first <= r.last)
             && shards.windows(2).all(|w| w[0].last < w[1].first);
@@ -50,6 +53,8 @@ impl Descriptor {
             key: FingerprintKey::from_bytes(secret),
             founders: founding.founders.clone(),
             shards,
+            replicas: founding.replicas,
+            disk: 0,
             suffix_list_digest: suffixes.digest(),
             canonicalizer_version: urlkey::CANONICALIZER_VERSION,
             admitted: false,

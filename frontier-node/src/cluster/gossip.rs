@@ -1,16 +1,18 @@
-//! Addresses and incarnations, told to every other node every second.
+//! Addresses, incarnations and the map's version, told to every other node every second, and whenever the map has changed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use tokio::sync::watch;
 use tonic::{Code, Status};
 
 use super::greeter::Greeter;
 use super::member::Member;
 use super::replica_id::incarnation;
-use crate::limits::GOSSIP_INTERVAL_MS;
+use crate::limits::{GOSSIP_INTERVAL_MS, MAP_NEWS_PAUSE_MS};
+use crate::map::MapView;
 
 /// Why a node must stop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,12 +27,28 @@ pub enum GossipEnd {
         /// Its newest incarnation.
         newest: u32,
     },
+    /// The shard map says that the node left, or was replaced by others.
+    #[error(
+        "node {node} left the cluster under incarnation {incarnation}: this directory takes part no more. An empty one may join under a new number, or under this one again"
+    )]
+    Gone {
+        /// The node.
+        node: u32,
+        /// Its incarnation that is gone.
+        incarnation: u32,
+    },
 }
 
-/// Tells and hears until this node must stop.
+/// Tells and hears until this node must stop. The replicas of group 0 tell at once what is new in the map.
 pub async fn gossip(member: Arc<Member>, greeter: Arc<Greeter>) -> GossipEnd {
     let mut refusals = Refusals::default();
+    let mut views = member.copy.watch();
     loop {
+        let _told = views.borrow_and_update().map.version;
+        if let Some(incarnation) = member.gone() {
+            let node = member.node;
+            return GossipEnd::Gone { node, incarnation };
+        }
         let others = member.others();
         let calls = others
             .iter()
@@ -55,14 +73,31 @@ pub async fn gossip(member: Arc<Member>, greeter: Arc<Greeter>) -> GossipEnd {
             if member.objection(&callee).is_some() || callee.node != *node {
                 continue;
             }
+            if callee.cluster_id != 0 {
+                member.copy.hear(callee.map_version, &callee.address);
+            }
             let learner = Arc::clone(&member);
             let learnt = tokio::task::spawn_blocking(move || learner.learn(&callee)).await;
             if let Ok(Err(error)) = learnt {
                 tracing::warn!(%error, "cannot write down where nodes are");
             }
         }
-        tokio::time::sleep(Duration::from_millis(GOSSIP_INTERVAL_MS)).await;
+        let longest = Duration::from_millis(GOSSIP_INTERVAL_MS);
+        // Cut short by news.
+        let _in_time = tokio::time::timeout(longest, news(&member, &mut views)).await;
     }
+}
+
+/// Returns when the map has changed and this node has a replica of group 0.
+async fn news(member: &Member, views: &mut watch::Receiver<MapView>) {
+    tokio::time::sleep(Duration::from_millis(MAP_NEWS_PAUSE_MS)).await;
+    let is_own = |view: &MapView| view.map.group_zero.is_on(member.node) || member.gone().is_some();
+    while views.changed().await.is_ok() {
+        if is_own(&views.borrow_and_update()) {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 /// What each node refused this one for: said when it changes, not every second.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use client::limits::MESSAGE_SIZE_BYTES;
 use parking_lot::Mutex;
 use pb::nodes_client::NodesClient;
 use proto::raft_v1 as pb;
@@ -10,8 +11,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use crate::limits::{
-    CHANGE_MAP_TIMEOUT_MS, HAND_OVER_CALL_TIMEOUT_MS, HELLO_TIMEOUT_MS, REPLACE_TIMEOUT_MS,
-    SHAPE_TIMEOUT_MS, STANDING_TIMEOUT_MS,
+    CHANGE_MAP_TIMEOUT_MS, FETCH_MAP_TIMEOUT_MS, HAND_OVER_CALL_TIMEOUT_MS, HELLO_TIMEOUT_MS,
+    REPLACE_TIMEOUT_MS, SHAPE_TIMEOUT_MS, STANDING_TIMEOUT_MS,
 };
 
 /// Clients of the `Nodes` service, by address.
@@ -30,7 +31,9 @@ impl Greeter {
             .map_err(|error| Status::invalid_argument(format!("{address}: {error}")))?
             .connect_timeout(Duration::from_millis(HELLO_TIMEOUT_MS))
             .tcp_nodelay(true);
-        let client = NodesClient::new(endpoint.connect_lazy());
+        // A whole shard map comes in one message.
+        let client =
+            NodesClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_SIZE_BYTES);
         clients.insert(address.to_owned(), client.clone());
         Ok(client)
     }
@@ -81,6 +84,21 @@ impl Greeter {
         let mut client = self.client(address)?;
         let call = client.change_map(timed(request, CHANGE_MAP_TIMEOUT_MS));
         in_time(address, CHANGE_MAP_TIMEOUT_MS, call).await
+    }
+
+    /// Fetches a node's copy of the shard map.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn fetch_map(
+        &self,
+        address: &str,
+        request: pb::FetchMapRequest,
+    ) -> Result<pb::FetchMapResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.fetch_map(timed(request, FETCH_MAP_TIMEOUT_MS));
+        in_time(address, FETCH_MAP_TIMEOUT_MS, call).await
     }
 
     /// Asks how a node's replica of a group stands.

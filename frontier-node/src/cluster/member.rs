@@ -6,11 +6,14 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::RwLock;
 use proto::raft_v1 as pb;
 use raftlog::NodeId;
-use urlkey::{CANONICALIZER_VERSION, SuffixList};
+use shard_map::NodeState;
+use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 
 use super::address_book::{AddressBook, BookError, NodeEntry};
 use super::replica_id::{incarnation, node_number, replica_id};
 use crate::identity::Descriptor;
+use crate::limits::DEFAULT_REPLICAS;
+use crate::map::MapCell;
 
 /// Whether a link to a replica is open: its process lives.
 pub type HasLink = Box<dyn Fn(NodeId) -> bool + Send + Sync>;
@@ -29,6 +32,10 @@ pub struct Member {
     pub founders: Vec<(u32, String)>,
     /// Shards of a new cluster, where a number was asked for.
     pub shards: Option<u64>,
+    /// The secret that a new cluster is to have, where one is given: it is to be restored from a backup.
+    pub key: Option<FingerprintKey>,
+    /// Voters that each group of a new cluster should have, where a number was asked for.
+    pub replicas: Option<u32>,
     /// Random: tells this process from another one that was started under the same number.
     pub process: u64,
     /// The list that says what a site is.
@@ -37,6 +44,8 @@ pub struct Member {
     pub book: Arc<AddressBook>,
     /// What the directory was made with, once it was.
     pub descriptor: RwLock<Option<Descriptor>>,
+    /// This node's copy of the shard map.
+    pub(crate) copy: Arc<MapCell>,
     /// Links to others, once there are any.
     pub links: OnceLock<HasLink>,
 }
@@ -86,6 +95,11 @@ impl Member {
             known: self.book.entries().into_iter().map(known_node).collect(),
             process: self.process,
             replica: descriptor.as_ref().map_or(0, |d| d.replica),
+            map_version: self.copy.version(),
+            replicas: match &descriptor {
+                Some(descriptor) => descriptor.replicas,
+                None => self.replicas.unwrap_or(0),
+            },
         }
     }
 
@@ -137,6 +151,16 @@ impl Member {
         })
     }
 
+    /// The incarnation under which the shard map says that this node is gone for good; `None`: it does not.
+    pub fn gone(&self) -> Option<u32> {
+        let own = incarnation(self.replica()?);
+        let map = self.copy.view().map;
+        let gone = map
+            .node(self.node)
+            .filter(|n| n.state() == NodeState::Gone)?;
+        (gone.incarnation >= own).then_some(gone.incarnation)
+    }
+
     fn has_link(&self, node: u32, incarnation: u32) -> bool {
         self.is_linked(replica_id(node, incarnation))
     }
@@ -181,12 +205,14 @@ impl Member {
         entries.find(|e| e.node == node).map(|e| e.incarnation)
     }
 
-    /// Addresses of all other nodes: those of the configuration, then what the book knows better.
+    /// Addresses of all other nodes that did not leave: those of the configuration, then what the book knows better.
     pub fn others(&self) -> Vec<(u32, String)> {
         let mut others: std::collections::BTreeMap<u32, String> =
             self.founders.iter().cloned().collect();
         for entry in self.book.entries() {
-            if !entry.address.is_empty() {
+            if self.book.is_gone(&entry) {
+                others.remove(&entry.node);
+            } else if !entry.address.is_empty() {
                 others.insert(entry.node, entry.address);
             }
         }
@@ -197,24 +223,39 @@ impl Member {
 
 /// Why two nodes are not of one cluster, of which at least one has none yet.
 fn objection_to_founding(own: &pb::Introduction, other: &pb::Introduction) -> Option<String> {
-    // A program of before says nothing of the founders of a cluster that is there.
-    if !other.founders.is_empty() && other.founders != own.founders {
+    // A program of before says nothing of the founders of a cluster that is there, nor does who comes to join one.
+    let (theirs, ours) = (&other.founders, &own.founders);
+    if !theirs.is_empty() && !ours.is_empty() && theirs != ours {
         return Some(format!(
             "the founders of node {} are nodes {:?}, those of node {} {:?}",
             other.node, other.founders, own.node, own.founders
         ));
     }
     let is_founding = own.cluster_id == 0 && other.cluster_id == 0;
-    // Who comes to a cluster may leave the number to it; who founds one without a number asks for one shard.
-    let shards = |of: &pb::Introduction| match of.shards {
-        0 if is_founding => Some(1),
-        0 => None,
-        shards => Some(shards),
-    };
-    let (theirs, ours) = (shards(other)?, shards(own)?);
-    (theirs != ours).then(|| {
+    objection_to_count(own, other, "shards", |of| match of.shards {
+        // Who founds a cluster without a number asks for one shard.
+        0 if is_founding => 1,
+        shards => shards,
+    })
+    .or_else(|| {
+        objection_to_count(own, other, "replicas", |of| match of.replicas {
+            0 if is_founding => DEFAULT_REPLICAS,
+            replicas => replicas,
+        })
+    })
+}
+
+/// Who comes to a cluster may leave a number to it, and says 0.
+fn objection_to_count(
+    own: &pb::Introduction,
+    other: &pb::Introduction,
+    what: &str,
+    count: impl Fn(&pb::Introduction) -> u32,
+) -> Option<String> {
+    let (theirs, ours) = (count(other), count(own));
+    (theirs != 0 && ours != 0 && theirs != ours).then(|| {
         format!(
-            "node {} asks for or has {theirs} shards, node {} {ours}",
+            "node {} asks for or has {theirs} {what}, node {} {ours}",
             other.node, own.node
         )
     })
@@ -235,7 +276,7 @@ impl raft_net::AddressBook for Member {
     }
 
     fn peers(&self) -> Vec<NodeId> {
-        let entries = self.book.entries().into_iter();
+        let entries = self.book.present().into_iter();
         entries
             .filter(|entry| entry.node != self.node)
             .map(|entry| entry.replica())

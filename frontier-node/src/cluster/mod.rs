@@ -9,6 +9,7 @@
 //! | `asking` | what is asked before groups open: who the others are, whether somebody else has this number |
 //! | `founding` | what a cluster is, as told to an empty directory |
 //! | `bootstrap` | an empty directory founds a cluster, or comes back to one under the next incarnation |
+//! | `joining` | an empty directory joins a running cluster |
 //! | `nodes_service` | what other nodes ask |
 //! | `gossip` | addresses and incarnations, told every second |
 //! | `rejoin` | a new incarnation takes the place of the one before, shard by shard |
@@ -23,6 +24,7 @@ mod bootstrap;
 mod founding;
 mod gossip;
 mod greeter;
+mod joining;
 mod member;
 mod nodes_service;
 mod rejoin;
@@ -39,6 +41,7 @@ pub use asking::ask_before_opening;
 pub use bootstrap::{BootstrapError, bootstrap};
 pub use gossip::{GossipEnd, gossip};
 pub use greeter::Greeter;
+pub use joining::{Newcomer, join_cluster};
 pub use member::{HasLink, Member};
 pub use nodes_service::NodesService;
 pub use rejoin::rejoin;

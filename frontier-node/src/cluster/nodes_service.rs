@@ -9,7 +9,7 @@ use shard_map::Command;
 use tonic::{Request, Response, Status};
 
 use super::member::Member;
-use crate::map::{MapError, MapGroup, to_wire};
+use crate::map::{MapError, MapNode, elsewhere, to_wire};
 use crate::node::FrontierNode;
 use crate::shards::{SplitAim, SplitError, SplitRequest};
 
@@ -66,6 +66,9 @@ impl Nodes for NodesService {
         if let Some(alive) = self.member.still_alive(&caller) {
             return Err(Status::already_exists(alive));
         }
+        if caller.cluster_id != 0 {
+            self.member.copy.hear(caller.map_version, &caller.address);
+        }
         let member = Arc::clone(&self.member);
         let (is_empty, node) = (caller.cluster_id == 0, caller.node);
         let learnt = tokio::task::spawn_blocking(move || member.learn(&caller)).await;
@@ -101,14 +104,17 @@ impl Nodes for NodesService {
         request: Request<pb::ChangeMapRequest>,
     ) -> Result<Response<pb::MapVerdict>, Status> {
         let request = request.into_inner();
-        let zero = group_zero(self.open_for(request.cluster_id)?)?;
+        let map = map_of(self.open_for(request.cluster_id)?)?;
         let command = Command::from_bytes(&request.command)
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let Some(zero) = map.zero() else {
+            return Ok(Response::new(elsewhere(String::new())));
+        };
         let verdict = match zero.propose_here(&command).await {
             Ok(accepted) => Ok(accepted),
             Err(MapError::Refused(reason)) => Err(reason),
-            Err(error @ MapError::NotLeader(_)) => {
-                return Err(Status::failed_precondition(error.to_string()));
+            Err(MapError::NotLeader(_)) => {
+                return Ok(Response::new(elsewhere(map.leader_address())));
             }
             Err(error @ MapError::TooLarge(_)) => {
                 return Err(Status::invalid_argument(error.to_string()));
@@ -118,6 +124,24 @@ impl Nodes for NodesService {
             }
         };
         Ok(Response::new(to_wire(verdict)))
+    }
+
+    async fn fetch_map(
+        &self,
+        request: Request<pb::FetchMapRequest>,
+    ) -> Result<Response<pb::FetchMapResponse>, Status> {
+        let request = request.into_inner();
+        let map = map_of(self.open_for(request.cluster_id)?)?;
+        let view = map.view();
+        if !view.map.is_founded() {
+            return Err(Status::unavailable("there is no shard map here yet"));
+        }
+        let is_newer = view.map.version > request.known_version;
+        let map = is_newer.then(|| view.map.to_bytes().into());
+        Ok(Response::new(pb::FetchMapResponse {
+            map: map.unwrap_or_default(),
+            applied_index: view.applied_index,
+        }))
     }
 
     async fn shard_standing(
@@ -195,8 +219,7 @@ fn not_split(error: &SplitError) -> Status {
     }
 }
 
-fn group_zero(node: &FrontierNode) -> Result<&MapGroup, Status> {
+fn map_of(node: &FrontierNode) -> Result<&Arc<MapNode>, Status> {
     let map = node.map();
-    map.map(|map| map.zero())
-        .ok_or_else(|| Status::failed_precondition("this node has no group 0"))
+    map.ok_or_else(|| Status::failed_precondition("this node has no shard map"))
 }

@@ -22,7 +22,9 @@ pub async fn rejoin(member: Arc<Member>, greeter: Arc<Greeter>, node: Arc<Fronti
     };
     let mut done = BTreeSet::new();
     loop {
-        let known = node.known_shards().into_iter().chain([GROUP_ZERO]);
+        let founding = descriptor.shards.iter().map(|range| range.shard);
+        let known: BTreeSet<u64> = node.known_shards().into_iter().chain(founding).collect();
+        let known = known.into_iter().chain([GROUP_ZERO]);
         let left: Vec<u64> = known.filter(|shard| !done.contains(shard)).collect();
         if left.is_empty() {
             return;

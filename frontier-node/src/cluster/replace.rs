@@ -31,8 +31,8 @@ impl FrontierNode {
     async fn replace_in_group_zero(&self, replica: NodeId) -> Result<Option<String>, CallError> {
         let map = self.map();
         let zero = map
-            .ok_or_else(|| unavailable("this node has no group 0"))?
-            .zero();
+            .and_then(|map| map.zero())
+            .ok_or_else(|| unavailable("this node has no group 0"))?;
         let token = zero.leadership().token();
         let token = token.ok_or_else(|| unavailable("this node does not lead group 0"))?;
         let done = step(zero.group(), token, replica).await;

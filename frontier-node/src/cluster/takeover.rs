@@ -6,18 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use raftlog::{Group, Leadership, NodeId};
+use raftlog::{Group, Leadership, NodeId, process_of};
 use tokio::sync::broadcast;
 
 use crate::limits::{TAKEOVER_AGAIN_MS, TAKEOVER_PATIENCE_MS, TAKEOVER_STEP_MS, TAKEOVER_TRIES};
 use crate::node::FrontierNode;
 
-/// Starts elections in the groups that a refused replica led, until the sender is gone.
-pub async fn take_over(
-    node: Arc<FrontierNode>,
-    me: NodeId,
-    mut refused: broadcast::Receiver<NodeId>,
-) {
+/// Starts elections in the groups that a replica of a refused process led, until the sender is gone.
+pub async fn take_over(node: Arc<FrontierNode>, mut refused: broadcast::Receiver<NodeId>) {
     loop {
         let dead = match refused.recv().await {
             Ok(dead) => dead,
@@ -25,18 +21,19 @@ pub async fn take_over(
             Err(broadcast::error::RecvError::Closed) => return,
         };
         for group in node.groups() {
-            if group.leadership().borrow().leader == Some(dead) {
-                tokio::spawn(elect_in_turn(group, me, dead));
+            let leader = group.leadership().borrow().leader;
+            if leader.map(process_of) == Some(dead) {
+                tokio::spawn(elect_in_turn(group, dead));
             }
         }
     }
 }
 
 /// Waits for this replica's turn, then stands for election, unless somebody else does by then; again when nobody won.
-async fn elect_in_turn(group: Group, me: NodeId, dead: NodeId) {
+async fn elect_in_turn(group: Group, dead: NodeId) {
     let mut leadership = group.leadership();
     for _ in 0..TAKEOVER_TRIES {
-        let Some(turn) = turn_of(&group, me, dead) else {
+        let Some(turn) = turn_of(&group, dead) else {
             return;
         };
         let term = leadership.borrow_and_update().term;
@@ -75,7 +72,7 @@ async fn elect_in_turn(group: Group, me: NodeId, dead: NodeId) {
 
 /// Whether somebody leads who is not dead.
 fn is_led(now: &Leadership, dead: NodeId) -> bool {
-    now.leader.is_some_and(|leader| leader != dead)
+    now.leader.is_some_and(|leader| process_of(leader) != dead)
 }
 
 async fn stand(group: &Group, dead: NodeId) {
@@ -91,14 +88,14 @@ async fn stand(group: &Group, dead: NodeId) {
 }
 
 /// Place in the order of candidates, another one for each group so that one node does not take all; `None`: no voter.
-fn turn_of(group: &Group, me: NodeId, dead: NodeId) -> Option<u64> {
+fn turn_of(group: &Group, dead: NodeId) -> Option<u64> {
     let voters: Vec<NodeId> = group
         .status()
         .voters
         .into_iter()
-        .filter(|v| *v != dead)
+        .filter(|voter| process_of(*voter) != dead)
         .collect();
     let count = voters.len() as u64;
-    let place = voters.iter().position(|voter| *voter == me)? as u64;
+    let place = voters.iter().position(|voter| *voter == group.replica())? as u64;
     Some((place + group.group_id()) % count.max(1))
 }

@@ -27,6 +27,12 @@ pub(super) struct Stored {
     /// Absent in what earlier programs wrote.
     #[serde(default)]
     opened: bool,
+    /// Absent where every founder has every group.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    replicas: u32,
+    /// Absent where the directory was not made by joining.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    disk: String,
     shards: Vec<StoredRange>,
 }
 
@@ -36,6 +42,12 @@ struct StoredRange {
     shard: u64,
     first: String,
     last: String,
+}
+
+// The shape that serde asks for.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Stored {
@@ -55,6 +67,12 @@ impl Stored {
             founders: descriptor.founders.clone(),
             admitted: descriptor.admitted,
             opened: descriptor.opened,
+            replicas: descriptor.replicas,
+            disk: if descriptor.disk == 0 {
+                String::new()
+            } else {
+                hex(descriptor.disk)
+            },
             shards: descriptor.shards.iter().map(range).collect(),
         }
     }
@@ -107,6 +125,12 @@ impl Stored {
             key: FingerprintKey::from_bytes(secret.to_be_bytes()),
             founders: self.founders,
             shards,
+            replicas: self.replicas,
+            disk: if self.disk.is_empty() {
+                0
+            } else {
+                number("disk", &self.disk)?
+            },
             suffix_list_digest: number("suffix_list_digest", &self.suffix_list_digest)?,
             canonicalizer_version: self.canonicalizer_version,
             admitted: self.admitted,

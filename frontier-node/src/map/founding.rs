@@ -10,7 +10,7 @@ use crate::identity::Descriptor;
 /// Why the map cannot be founded now.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FoundingError {
-    /// Every founder replicates every shard, and a group of the map has so many voters at most.
+    /// Every founder of this old cluster replicates every shard, and a group of the map has so many voters at most.
     #[error(
         "{0} nodes replicate every shard, and the map knows at most {REPLICAS} voters of a shard"
     )]
@@ -25,10 +25,13 @@ pub(super) enum FoundingError {
 
 /// The command that founds the map.
 ///
-/// Every node replicates every shard, so each group gets a voter on each founder, under the id that its disk has now.
+/// The voters are those of the founding (`FoundingVoters`), under the ids that their nodes' disks have now.
 pub(super) fn found(descriptor: &Descriptor, book: &[NodeEntry]) -> Result<Found, FoundingError> {
     let founders = descriptor.founders.len();
-    let target = u32::try_from(founders).unwrap_or(u32::MAX);
+    let target = match descriptor.replicas {
+        0 => u32::try_from(founders).unwrap_or(u32::MAX),
+        replicas => replicas,
+    };
     if target > REPLICAS {
         return Err(FoundingError::TooManyFounders(founders));
     }
@@ -58,7 +61,7 @@ pub(super) fn found(descriptor: &Descriptor, book: &[NodeEntry]) -> Result<Found
 }
 
 /// What all processes of the cluster agree on.
-pub(super) fn identity(descriptor: &Descriptor) -> Identity {
+pub(crate) fn identity(descriptor: &Descriptor) -> Identity {
     Identity {
         suffix_list_digest: descriptor.suffix_list_digest,
         canonicalizer_version: descriptor.canonicalizer_version,
@@ -76,6 +79,9 @@ pub(super) fn node(entry: &NodeEntry, known: Option<&Node>) -> Node {
         holds_shards: known.is_none_or(|n| n.holds_shards),
         has_store: entry.has_store,
         state: known.map_or(NodeState::Up, Node::state).into(),
+        disk: known
+            .filter(|n| n.incarnation == entry.incarnation)
+            .map_or(0, |n| n.disk),
     }
 }
 
@@ -135,6 +141,16 @@ mod tests {
                 assert_eq!(voters, replicas, "group {group}");
             }
         }
+    }
+
+    #[test]
+    fn a_cluster_of_one_wants_three_voters_once_there_are_three_nodes() {
+        let descriptor = descriptor(1, 2).wanting(3);
+        let mut map = ShardMap::default();
+        let found = found(&descriptor, &[entry(1, 0)]).unwrap();
+        apply(&mut map, &Body::Found(found).into()).unwrap();
+        assert_eq!(map.replica_target, 3);
+        assert!(map.groups().all(|(_, m)| m.voters().count() == 1));
     }
 
     #[test]

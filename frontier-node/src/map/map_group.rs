@@ -1,4 +1,4 @@
-//! The group: its copy of the map, proposals under one leadership, proof that a leadership lasts.
+//! This node's replica of the group: proposals under one leadership, proof that a leadership lasts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,9 +10,8 @@ use raftlog::{
     ProposeError, StateMachine,
 };
 use shard_map::{Accepted, Command, GROUP_ZERO};
-use tokio::sync::watch;
 
-use super::map_cell::{MapCell, MapView};
+use super::map_cell::MapCell;
 use super::map_state::{MapState, initial_rows};
 use super::verdict;
 use crate::limits::{COMMIT_TIMEOUT_MS, MAP_COMMAND_SIZE_BYTES};
@@ -34,61 +33,59 @@ pub enum MapError {
     Unavailable(String),
 }
 
-/// Group 0 on this node.
+/// This node's replica of group 0.
 pub(crate) struct MapGroup {
     group: Group,
-    cell: Arc<MapCell>,
 }
 
 impl MapGroup {
-    /// Creates the group where it is missing, in a directory of before too, and opens it.
-    pub(crate) async fn start(
+    /// Creates the group where it is missing, on one of its founding voters, in a directory of before too, and opens it.
+    /// `None`: the replica was removed.
+    pub(super) async fn found(
+        engine: &Engine,
+        voters: &BTreeSet<NodeId>,
+        cell: Arc<MapCell>,
+    ) -> Result<Option<Self>, GroupError> {
+        let config = GroupConfig {
+            group_id: GROUP_ZERO,
+            members: voters.clone(),
+            initial_rows: initial_rows(),
+        };
+        match engine.create_group(config).await {
+            Ok(()) => Self::open(engine, cell).await.map(Some),
+            Err(GroupError::Removed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes an empty replica, which the leader feeds, and opens it.
+    pub(super) async fn join(
         engine: &Engine,
         replica: NodeId,
-        voters: &BTreeSet<NodeId>,
+        cell: Arc<MapCell>,
     ) -> Result<Self, GroupError> {
-        if voters.contains(&replica) {
-            let config = GroupConfig {
-                group_id: GROUP_ZERO,
-                members: voters.clone(),
-                initial_rows: initial_rows(),
-            };
-            engine.create_group(config).await?;
-        } else {
-            engine.create_replica(GROUP_ZERO).await?;
-        }
-        let (db, cell) = (engine.state(), Arc::new(MapCell::default()));
-        let there = Arc::clone(&cell);
+        engine.create_replica(GROUP_ZERO, replica).await?;
+        Self::open(engine, cell).await
+    }
+
+    /// Opens the replica that is there.
+    pub(super) async fn open(engine: &Engine, cell: Arc<MapCell>) -> Result<Self, GroupError> {
+        let db = engine.state();
         let factory: MachineFactory = Box::new(move || {
-            MapState::open(db.clone(), Arc::clone(&there))
+            MapState::open(db.clone(), Arc::clone(&cell))
                 .map(|state| Box::new(state) as Box<dyn StateMachine>)
         });
         let group = engine.open_group(GROUP_ZERO, factory).await?;
-        Ok(Self { group, cell })
+        Ok(Self { group })
+    }
+
+    /// Its id in the group.
+    pub(crate) fn replica(&self) -> NodeId {
+        self.group.replica()
     }
 
     pub(crate) const fn group(&self) -> &Group {
         &self.group
-    }
-
-    /// This node's copy.
-    pub(crate) fn view(&self) -> MapView {
-        let mut view = self.cell.view();
-        if view.applied_index == 0 {
-            // Before its first entry an instance knows no index; the log does.
-            view.applied_index = self.group.status().applied_index;
-        }
-        view
-    }
-
-    /// Whether this node's copy has a map.
-    pub(crate) fn is_founded(&self) -> bool {
-        self.cell.view().map.is_founded()
-    }
-
-    /// Each change of this node's copy.
-    pub(crate) fn watch(&self) -> watch::Receiver<MapView> {
-        self.cell.watch()
     }
 
     pub(crate) fn leadership(&self) -> Leadership {

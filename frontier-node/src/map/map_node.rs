@@ -3,47 +3,63 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use proto::raft_v1 as pb;
-use raftlog::NodeId;
-use shard_map::{Accepted, Command};
+use raftlog::{Engine, GroupError, NodeId, process_of};
+use shard_map::{Accepted, Command, GROUP_ZERO};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tonic::{Code, Status};
 
+use super::asking::{ask_for_change, places_of_leader};
+use super::copying::Copying;
+use super::known_nodes::KnownNodes;
+use super::map_cell::{MapCell, MapView};
 use super::map_group::{MapError, MapGroup};
 use super::options::{IsLinked, MapOptions};
+use super::own_replica::OwnReplica;
 use super::remote::Remote;
 use super::shaper::Shaper;
 use super::upkeep::Upkeep;
-use super::verdict;
-use crate::cluster::{AddressBook, Greeter};
-use crate::identity::Descriptor;
+use crate::cluster::{AddressBook, Greeter, node_number};
+use crate::identity::{Descriptor, FoundingVoters};
 use crate::limits::{CHANGE_PAUSE_MS, CHANGE_WITHIN_MS};
 
 /// What it is made of.
 pub(crate) struct MapParts {
-    pub(crate) zero: MapGroup,
-    pub(crate) replica: NodeId,
+    pub(crate) engine: Arc<Engine>,
+    /// This process: the node on its present disk.
+    pub(crate) process: NodeId,
     pub(crate) descriptor: Descriptor,
+    pub(crate) voters: Arc<FoundingVoters>,
     pub(crate) book: Arc<AddressBook>,
 }
 
-/// Group 0 and the way to its leader.
+/// This node's copy of the map, its replica of group 0 where it has one, and the way to the leader.
 pub(crate) struct MapNode {
     parts: MapParts,
     greeter: Arc<Greeter>,
     is_linked: IsLinked,
+    copy: Arc<MapCell>,
     shaper: Arc<dyn Shaper>,
     not_founded: parking_lot::Mutex<String>,
+    zero: watch::Sender<Option<OpenZero>>,
+    stop: CancellationToken,
+}
+
+/// A replica of group 0, and what ends the task that drives its jobs.
+#[derive(Clone)]
+struct OpenZero {
+    group: Arc<MapGroup>,
+    upkeep: CancellationToken,
 }
 
 impl MapNode {
-    /// Starts what the leader does unasked; it ends with `stop`.
-    pub(crate) fn start(
+    /// Opens this node's replica of group 0, or founds it where this node is one of its first voters, and follows the map
+    /// from then on; all of it ends with `stop`.
+    pub(crate) async fn start(
         parts: MapParts,
         options: MapOptions,
         stop: &CancellationToken,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, GroupError> {
         let shaper = options.shaper.unwrap_or_else(|| {
             Arc::new(Remote {
                 greeter: Arc::clone(&options.greeter),
@@ -55,21 +71,106 @@ impl MapNode {
             parts,
             greeter: options.greeter,
             is_linked: options.is_linked,
+            copy: options.copy,
             shaper,
             not_founded: parking_lot::Mutex::default(),
+            zero: watch::Sender::new(None),
+            stop: stop.clone(),
         });
-        node.look_for_quorum();
-        let upkeep = Upkeep::new(Arc::clone(&node));
-        tokio::spawn(stop.clone().run_until_cancelled_owned(upkeep.run()));
-        node
+        node.open_zero().await?;
+        let copying = Copying {
+            greeter: Arc::clone(&node.greeter),
+            cluster_id: node.parts.descriptor.cluster_id,
+            cell: Arc::clone(&node.copy),
+        };
+        let known_nodes = KnownNodes {
+            book: Arc::clone(&node.parts.book),
+            own: node_number(node.parts.process),
+            views: node.views(),
+        };
+        let own_replica = OwnReplica(Arc::clone(&node));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(copying.run()));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(known_nodes.run()));
+        tokio::spawn(stop.clone().run_until_cancelled_owned(own_replica.run()));
+        Ok(node)
     }
 
-    pub(crate) const fn zero(&self) -> &MapGroup {
-        &self.parts.zero
+    async fn open_zero(self: &Arc<Self>) -> Result<(), GroupError> {
+        let (engine, copy) = (&self.parts.engine, Arc::clone(&self.copy));
+        let voters = self.parts.voters.of_group(GROUP_ZERO);
+        let is_there = engine.created_groups().await?.contains(&GROUP_ZERO);
+        let zero = if is_there {
+            Some(MapGroup::open(engine, copy).await?)
+        } else if voters.contains(&self.parts.process) {
+            MapGroup::found(engine, voters, copy).await?
+        } else if self.parts.descriptor.is_fed_by_rejoining() {
+            Some(MapGroup::join(engine, self.parts.process, copy).await?)
+        } else {
+            None
+        };
+        if let Some(zero) = zero {
+            self.take_zero(zero);
+            self.look_for_quorum();
+        }
+        Ok(())
     }
 
-    pub(crate) const fn replica(&self) -> NodeId {
-        self.parts.replica
+    /// Drives its jobs whenever it leads.
+    fn take_zero(self: &Arc<Self>, zero: MapGroup) {
+        let open = OpenZero {
+            group: Arc::new(zero),
+            upkeep: self.stop.child_token(),
+        };
+        let upkeep = Upkeep::new(Arc::clone(self), Arc::clone(&open.group));
+        tokio::spawn(open.upkeep.clone().run_until_cancelled_owned(upkeep.run()));
+        self.zero.send_replace(Some(open));
+    }
+
+    /// Makes a replica of group 0 that the map names, and opens it.
+    pub(super) async fn join_zero(self: &Arc<Self>, replica: NodeId) -> Result<(), GroupError> {
+        let zero = MapGroup::join(&self.parts.engine, replica, Arc::clone(&self.copy)).await?;
+        self.take_zero(zero);
+        Ok(())
+    }
+
+    /// Removes this node's replica of group 0 for good. May be tried again.
+    pub(super) async fn close_zero(&self, replica: NodeId) -> Result<(), GroupError> {
+        if let Some(open) = &*self.zero.borrow() {
+            open.upkeep.cancel();
+        }
+        self.parts.engine.remove_group(GROUP_ZERO, replica).await?;
+        self.zero.send_replace(None);
+        Ok(())
+    }
+
+    /// This node's replica of group 0; it comes and goes.
+    pub(crate) fn zero(&self) -> Option<Arc<MapGroup>> {
+        self.zero
+            .borrow()
+            .as_ref()
+            .map(|open| Arc::clone(&open.group))
+    }
+
+    /// This node's copy.
+    pub(crate) fn view(&self) -> MapView {
+        let mut view = self.copy.view();
+        if view.applied_index == 0
+            && let Some(zero) = self.zero()
+        {
+            // Before its first entry an instance knows no index; the log does.
+            view.applied_index = zero.group().status().applied_index;
+        }
+        view
+    }
+
+    /// Each version of the map that this node hears of; versions only rise.
+    pub(crate) fn views(&self) -> watch::Receiver<MapView> {
+        self.copy.watch()
+    }
+
+    /// The node on its present disk: what its replicas' ids have in common.
+    pub(crate) const fn process(&self) -> NodeId {
+        self.parts.process
     }
 
     pub(crate) const fn descriptor(&self) -> &Descriptor {
@@ -86,18 +187,18 @@ impl MapNode {
 
     /// Whether this node has an open link to a replica's process, or is it.
     pub(crate) fn is_linked(&self, replica: NodeId) -> bool {
-        replica == self.parts.replica || (self.is_linked)(replica)
+        let process = process_of(replica);
+        process == self.parts.process || (self.is_linked)(process)
     }
 
     /// The founding voters of group 0 are the founders' first disks: if most of them were lost before there was a group
     /// 0, it has no quorum.
     fn look_for_quorum(&self) {
-        let founders = &self.parts.descriptor.founders;
+        let voters = self.parts.voters.of_group(GROUP_ZERO);
         let entries = self.parts.book.entries().into_iter();
-        let lost = entries.filter(|e| e.incarnation > 0 && founders.contains(&e.node));
-        if founders.len().saturating_sub(lost.count()) * 2 > founders.len()
-            || self.parts.zero.is_founded()
-        {
+        let is_first = |node: u32| voters.iter().any(|voter| node_number(*voter) == node);
+        let lost = entries.filter(|e| e.incarnation > 0 && is_first(e.node));
+        if voters.len().saturating_sub(lost.count()) * 2 > voters.len() || self.is_founded() {
             return;
         }
         let reason = "most founding nodes had lost their first disk before there was a group 0: it has no quorum";
@@ -106,9 +207,13 @@ impl MapNode {
         }
     }
 
+    fn is_founded(&self) -> bool {
+        self.copy.version() > 0
+    }
+
     /// Why there is no map yet, as far as this node knows; empty: there is, or it is not known.
     pub(crate) fn not_founded(&self) -> String {
-        if self.parts.zero.is_founded() {
+        if self.is_founded() {
             return String::new();
         }
         self.not_founded.lock().clone()
@@ -145,30 +250,27 @@ impl MapNode {
     }
 
     async fn try_change(&self, command: &Command) -> Result<Accepted, MapError> {
-        let leadership = self.parts.zero.leadership();
-        if let Some(token) = leadership.token() {
-            return self.parts.zero.propose(token, command).await;
+        if let Some(zero) = self.zero()
+            && let Some(token) = zero.leadership().token()
+        {
+            return zero.propose(token, command).await;
         }
-        let away = |words: &str| MapError::Unavailable(words.to_owned());
-        let leader = leadership.leader.ok_or_else(|| away("it has no leader"))?;
-        let address = self.parts.book.address_of(leader);
-        let address = address.ok_or_else(|| away("it is not known where its leader is"))?;
-        let request = pb::ChangeMapRequest {
-            cluster_id: self.parts.descriptor.cluster_id,
-            command: command.to_bytes().into(),
-        };
-        let answer = self.greeter.change_map(&address, request).await;
-        let verdict = answer.map_err(|status| error_of(&status))?;
-        verdict::from_wire(verdict)
-            .ok_or_else(|| away("the answer makes no sense"))?
-            .map_err(MapError::Refused)
+        let own = self.parts.book.address_of(self.parts.process);
+        let mut places = vec![self.leader_address()];
+        places.extend(places_of_leader(&self.copy.view().map));
+        if !self.is_founded() {
+            let entries = self.parts.book.entries().into_iter();
+            places.extend(entries.map(|entry| entry.address));
+        }
+        places.retain(|place| Some(place) != own.as_ref());
+        let cluster_id = self.parts.descriptor.cluster_id;
+        ask_for_change(&self.greeter, cluster_id, places, command).await
     }
-}
 
-/// What another node's status says.
-fn error_of(status: &Status) -> MapError {
-    match status.code() {
-        Code::FailedPrecondition => MapError::NotLeader(None),
-        _ => MapError::Unavailable(status.message().to_owned()),
+    /// host:port of who leads group 0, as far as this node's own replica knows; else empty.
+    pub(crate) fn leader_address(&self) -> String {
+        let leader = self.zero().and_then(|zero| zero.leadership().leader);
+        let address = leader.and_then(|leader| self.parts.book.address_of(leader));
+        address.unwrap_or_default()
     }
 }

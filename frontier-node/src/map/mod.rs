@@ -17,6 +17,10 @@
 //! | `options` | what a node that has group 0 is opened with |
 //! | `map_state` | commands in, rows out: what the log calls |
 //! | `map_cell` | this node's copy of the map, and each change of it |
+//! | `copying` | a newer copy is fetched from whoever has it |
+//! | `own_replica` | this node's replica of group 0 comes and goes as the map says |
+//! | `known_nodes` | the address book follows the map |
+//! | `asking` | a change is sent to wherever group 0 is led |
 //! | `verdict` | what the map answered, as bytes |
 //! | `map_group` | the group: propose under a leadership, prove that it lasts |
 //! | `map_node` | changes from anywhere in the cluster; what the services of this node use |
@@ -27,13 +31,17 @@
 //! | `remote` | that trait over the nodes' internal service |
 //! | `standing` | how a replica of this node stands: the shards' side of the seam |
 
+mod asking;
+mod copying;
 mod founding;
+mod known_nodes;
 mod map_cell;
 mod map_group;
 mod map_node;
 mod map_state;
 mod new_disk;
 mod options;
+mod own_replica;
 mod remote;
 mod shaper;
 mod split_job;
@@ -49,7 +57,11 @@ pub use map_group::MapError;
 pub use options::MapOptions;
 pub use shaper::{ShapeError, Shaper, SplitOrder, Standing};
 
-pub(crate) use map_cell::MapView;
+pub(crate) use asking::{ask_for_change, places_of_leader};
+pub(crate) use copying::fetch;
+pub(crate) use founding::identity;
+pub(crate) use known_nodes::learn as learn_nodes;
+pub(crate) use map_cell::{MapCell, MapView};
 pub(crate) use map_group::MapGroup;
 pub(crate) use map_node::{MapNode, MapParts};
-pub(crate) use verdict::to_wire;
+pub(crate) use verdict::{elsewhere, to_wire};

@@ -1,32 +1,36 @@
-//! What a node that takes part in group 0 is opened with.
+//! What a node that has the shard map is opened with.
 
 use std::sync::Arc;
 
 use raftlog::NodeId;
 
+use super::map_cell::MapCell;
 use super::shaper::Shaper;
-use crate::cluster::Greeter;
+use crate::cluster::{Greeter, Member};
 
 /// Whether this node has an open link to a replica's process.
 pub type IsLinked = Arc<dyn Fn(NodeId) -> bool + Send + Sync>;
 
-/// Options of group 0. The founding members are those of the shards.
+/// Options of the shard map.
 #[derive(Clone)]
 pub struct MapOptions {
     /// Calls of other nodes.
     pub greeter: Arc<Greeter>,
     /// Who lives, for people.
     pub is_linked: IsLinked,
+    /// Where this node's copy is; others hear of its version.
+    pub(crate) copy: Arc<MapCell>,
     /// What carries jobs out; `None`: the shards' leaders, asked over the nodes' internal service.
     pub shaper: Option<Arc<dyn Shaper>>,
 }
 
 impl MapOptions {
-    /// Group 0 whose jobs are carried out by the shards' leaders.
-    pub fn new(greeter: Arc<Greeter>, is_linked: IsLinked) -> Self {
+    /// A map whose jobs are carried out by the shards' leaders.
+    pub fn new(greeter: Arc<Greeter>, member: &Member, is_linked: IsLinked) -> Self {
         Self {
             greeter,
             is_linked,
+            copy: Arc::clone(&member.copy),
             shaper: None,
         }
     }

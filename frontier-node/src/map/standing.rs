@@ -1,7 +1,7 @@
 //! How a replica of this node stands: the shards' side of the seam.
 
 use proto::raft_v1 as pb;
-use raftlog::{Group, NodeId};
+use raftlog::Group;
 use shard_map::GROUP_ZERO;
 
 use crate::node::FrontierNode;
@@ -10,11 +10,11 @@ impl FrontierNode {
     /// How this node's replica of a group stands, without proof; `None`: it has none that is open.
     pub(crate) fn standing(&self, group: u64) -> Option<pb::ShardStandingResponse> {
         if group == GROUP_ZERO {
-            let zero = self.map()?.zero();
+            let zero = self.map()?.zero()?;
             let leadership = zero.leadership();
             // A leader has applied an entry of its own term.
             let term = leadership.is_leader.then_some(leadership.term);
-            return Some(of_group(self.replica(), zero.group(), term, term));
+            return Some(of_group(zero.group(), term, term));
         }
         let standing = self.shard_standing(group)?;
         let open = self.shared_node().shards.get(group)?;
@@ -24,21 +24,16 @@ impl FrontierNode {
             epoch: standing.epoch,
             first: standing.first,
             last: standing.last,
-            ..of_group(self.replica(), open.group(), term, proven)
+            ..of_group(open.group(), term, proven)
         })
     }
 }
 
-fn of_group(
-    replica: NodeId,
-    group: &Group,
-    term: Option<u64>,
-    proven: Option<u64>,
-) -> pb::ShardStandingResponse {
+fn of_group(group: &Group, term: Option<u64>, proven: Option<u64>) -> pb::ShardStandingResponse {
     let status = group.status();
     pb::ShardStandingResponse {
         here: true,
-        replica,
+        replica: group.replica(),
         leader_term: term.unwrap_or(0),
         is_proven: term.is_some() && proven == term,
         applied_index: status.applied_index,

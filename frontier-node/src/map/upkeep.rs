@@ -12,7 +12,7 @@ use shard_map::{Body, Job, Plan, ShardMap, command::Join};
 use tokio::sync::watch;
 
 use super::map_cell::MapView;
-use super::map_group::MapError;
+use super::map_group::{MapError, MapGroup};
 use super::map_node::MapNode;
 use super::{founding, new_disk, split_job};
 use crate::limits::{DRIVEN_JOBS, JOB_PAUSE_MS, UPKEEP_INTERVAL_MS};
@@ -20,6 +20,7 @@ use crate::limits::{DRIVEN_JOBS, JOB_PAUSE_MS, UPKEEP_INTERVAL_MS};
 /// The task.
 pub(super) struct Upkeep {
     node: Arc<MapNode>,
+    zero: Arc<MapGroup>,
     leadership: watch::Receiver<Leadership>,
     views: watch::Receiver<MapView>,
     /// Before jobs that did not go on are looked at again.
@@ -29,10 +30,11 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn new(node: Arc<MapNode>) -> Self {
+    pub(super) fn new(node: Arc<MapNode>, zero: Arc<MapGroup>) -> Self {
         Self {
-            leadership: node.zero().group().leadership(),
-            views: node.zero().watch(),
+            leadership: zero.group().leadership(),
+            zero,
+            views: node.views(),
             pause_ms: JOB_PAUSE_MS.0,
             driven: 0,
             node,
@@ -162,7 +164,7 @@ impl Upkeep {
     }
 
     async fn propose(&self, token: LeadershipToken, body: Body) -> Result<(), MapError> {
-        let proposed = self.node.zero().propose(token, &body.into()).await;
+        let proposed = self.zero.propose(token, &body.into()).await;
         proposed.map(|_| ())
     }
 }

@@ -21,15 +21,32 @@ pub(crate) fn to_wire(result: Result<Accepted, String>) -> pb::MapVerdict {
     }
 }
 
+/// The answer of a node that does not lead group 0: where its leader is as far as it knows, or empty.
+pub(crate) const fn elsewhere(leader: String) -> pb::MapVerdict {
+    pb::MapVerdict {
+        verdict: Some(Verdict::Elsewhere(leader)),
+    }
+}
+
+/// What a node answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The map's answer.
+    Verdict(Result<Accepted, String>),
+    /// It is to be asked of another node.
+    Elsewhere(String),
+}
+
 /// As it came; `None` if it makes no sense.
-pub(super) fn from_wire(verdict: pb::MapVerdict) -> Option<Result<Accepted, String>> {
+pub(super) fn from_wire(verdict: pb::MapVerdict) -> Option<Answer> {
     Some(match verdict.verdict? {
-        Verdict::Accepted(accepted) => Ok(Accepted {
+        Verdict::Accepted(accepted) => Answer::Verdict(Ok(Accepted {
             version: accepted.version,
             changed: accepted.changed,
             job: accepted.job,
-        }),
-        Verdict::Refused(reason) => Err(reason),
+        })),
+        Verdict::Refused(reason) => Answer::Verdict(Err(reason)),
+        Verdict::Elsewhere(leader) => Answer::Elsewhere(leader),
     })
 }
 
@@ -41,7 +58,10 @@ pub(super) fn encode(result: Result<Accepted, Refusal>) -> Bytes {
 
 /// The reply to one entry; `None` if it makes no sense.
 pub(super) fn decode(bytes: &Bytes) -> Option<Result<Accepted, String>> {
-    from_wire(pb::MapVerdict::decode(bytes.as_ref()).ok()?)
+    match from_wire(pb::MapVerdict::decode(bytes.as_ref()).ok()?)? {
+        Answer::Verdict(verdict) => Some(verdict),
+        Answer::Elsewhere(_) => None,
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +81,9 @@ mod tests {
         let refused = decode(&encode(Err(Refusal::UnknownShard(9))));
         assert_eq!(refused, Some(Err("no shard 9".to_owned())));
         assert_eq!(decode(&Bytes::new()), None);
+        let hint = elsewhere("a:1".to_owned());
+        let bytes = Bytes::from(hint.encode_to_vec());
+        assert_eq!(decode(&bytes), None, "no entry is answered so");
+        assert_eq!(from_wire(hint), Some(Answer::Elsewhere("a:1".to_owned())));
     }
 }

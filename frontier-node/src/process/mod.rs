@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `settings` | flags, environment and configuration file, checked |
 //! | `running` | a node from its listeners to its clean stop |
+//! | `membership` | who this process is; joining a cluster |
 //! | `panics` | a panic of any task ends the process |
 //! | `servers` | the gRPC and HTTP servers |
 //! | `test_clocks` | clocks that are wrong on purpose, for drills |
 
+mod membership;
 mod panics;
 mod running;
 mod servers;
@@ -22,6 +24,9 @@ use crate::open_files::raise_limit;
 
 pub use running::{ProcessError, run};
 pub use settings::{Settings, SettingsError};
+
+/// Exit code of a node whose directory never takes part again: not to be started once more.
+const GONE: u8 = 3;
 
 /// The program.
 pub fn main() -> ExitCode {
@@ -43,7 +48,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             program::say(format_args!("frontier-node: {error}"));
-            ExitCode::from(1)
+            ExitCode::from(if error.is_for_good() { GONE } else { 1 })
         }
     }
 }

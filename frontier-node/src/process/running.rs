@@ -9,23 +9,22 @@ use std::time::Duration;
 use client::{GrpcFrontier, Peer};
 use page_store::{PageStore, StoreOptions};
 use raft_net::{NetOptions, NetTransport};
-use raftlog::{Engine, EngineOptions, NodeId};
+use raftlog::{Engine, EngineOptions};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use urlkey::SuffixList;
 
+use super::membership::member;
 use super::servers::{Served, serve, serve_handshake};
 use super::settings::{Settings, SettingsError};
 use super::test_clocks::TestClocks;
 use crate::clock::Clocks;
 use crate::cluster::{
-    AddressBook, AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService,
-    SampledWall, ask_before_opening, bootstrap, gossip, incarnation, rejoin, replica_id, store_id,
-    take_over,
+    AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService, SampledWall,
+    ask_before_opening, bootstrap, gossip, node_number, rejoin, replica_id, store_id, take_over,
 };
 use crate::grpc::{ServeError, check_address};
-use crate::identity::{Asked, Descriptor, IdentityError, draw};
+use crate::identity::{Descriptor, IdentityError};
 use crate::limits::{DEFAULT_MIN_FREE_BYTES, HAND_OVER_MS, HANDSHAKE_STOP_MS};
 use crate::map::MapOptions;
 use crate::node::{FrontierNode, NodeError};
@@ -69,9 +68,19 @@ pub enum ProcessError {
     /// A server ended.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// Its place was given away.
+    /// Its place was given away, or it left.
     #[error(transparent)]
     Replaced(#[from] GossipEnd),
+}
+
+impl ProcessError {
+    /// Whether this directory never takes part again, so that starting it once more is of no use.
+    pub const fn is_for_good(&self) -> bool {
+        matches!(
+            self,
+            Self::Replaced(_) | Self::Bootstrap(BootstrapError::Replaced(_))
+        )
+    }
 }
 
 /// Runs a node until SIGTERM or SIGINT.
@@ -83,8 +92,10 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
     let stop = stop_signal()?;
     let grpc = listen(settings.listen(), settings.allow_non_loopback)?;
     let http = listen(settings.http_listen(), settings.allow_non_loopback)?;
-    let member = member(&settings, &grpc).await?;
     let greeter = Arc::new(Greeter::default());
+    let Some(member) = member(&settings, &grpc, &greeter, &stop).await? else {
+        return Ok(());
+    };
     let opened = Arc::new(OnceLock::new());
     let nodes = NodesService::new(Arc::clone(&member), Arc::clone(&opened));
     let Some(descriptor) = join(&member, &greeter, &grpc, &nodes, &stop).await? else {
@@ -117,16 +128,12 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         tokio::spawn(async move { node.serve_http(http, allow).await })
     };
     let refused = parts.transport.refused();
-    let elections = tokio::spawn(take_over(
-        Arc::clone(&parts.node),
-        descriptor.replica,
-        refused,
-    ));
-    let rejoining = (incarnation(descriptor.replica) > 0).then(|| {
+    let elections = tokio::spawn(take_over(Arc::clone(&parts.node), refused));
+    let rejoining = descriptor.is_fed_by_rejoining().then(|| {
         let node = Arc::clone(&parts.node);
         tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
     });
-    announce(&settings, &descriptor, grpc_address, http_address);
+    announce(&descriptor, grpc_address, http_address);
     let ended = tokio::select! {
         () = stop.cancelled() => Ok(()),
         end = gossip(Arc::clone(&member), greeter) => Err(end.into()),
@@ -159,63 +166,7 @@ impl raft_net::WallClock for OwnClocks {
     }
 }
 
-async fn member(settings: &Settings, grpc: &StdListener) -> Result<Arc<Member>, ProcessError> {
-    let suffixes = match &settings.suffix_list {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                ProcessError::SuffixList(format!("{}: {error}", path.display()))
-            })?;
-            let list = SuffixList::parse(&text)
-                .map_err(|error| ProcessError::SuffixList(error.to_string()))?;
-            Arc::new(list)
-        }
-        None => SuffixList::shipped(),
-    };
-    let founders = settings.founders()?;
-    let dir = settings.dir.clone().unwrap_or_default();
-    let node = settings.node();
-    // The listener knows its port where the setting left it open.
-    let address = match founders.iter().find(|(number, _)| *number == node) {
-        Some((_, address)) if !address.ends_with(":0") => address.clone(),
-        _ => local(grpc)?.to_string(),
-    };
-    let (has_store, shards) = (!settings.no_store, settings.shards);
-    let named = !settings.peers.is_empty();
-    let asked = Asked {
-        node,
-        founders: founders.iter().filter(|_| named).map(|(n, _)| *n).collect(),
-        shards,
-    };
-    blocking(move || {
-        raftlog::make_durable_dir(&dir).map_err(|error| IdentityError::Io {
-            path: dir.clone(),
-            reason: error.to_string(),
-        })?;
-        let descriptor = Descriptor::read(&dir)?;
-        if let Some(descriptor) = &descriptor {
-            descriptor.check_identity(&suffixes, &asked)?;
-        }
-        let member = Member {
-            book: Arc::new(AddressBook::open(&dir)?),
-            descriptor: parking_lot::RwLock::new(descriptor),
-            dir,
-            node,
-            address,
-            has_store,
-            founders,
-            shards,
-            process: u64::from_be_bytes(draw()?),
-            suffixes,
-            links: OnceLock::new(),
-        };
-        let own = member.entry();
-        member.book.learn(own.as_slice())?;
-        Ok(Arc::new(member))
-    })
-    .await
-}
-
-/// Becomes a member; `None`: told to stop meanwhile.
+/// Becomes one that may open its groups; `None`: told to stop meanwhile.
 async fn join(
     member: &Arc<Member>,
     greeter: &Greeter,
@@ -263,7 +214,8 @@ async fn open(
     let own = TestClocks::new(
         settings.test_wall_offset.unwrap_or(0),
         settings.test_clock_rate.unwrap_or(0),
-    );
+    )
+    .with_jump(settings.test_clock_jump.unwrap_or(0));
     let clocks = Arc::new(OwnClocks(own));
     let transport = NetTransport::new(
         NetOptions::new(descriptor.replica, descriptor.cluster_id),
@@ -282,7 +234,7 @@ async fn open(
     let mut options = options(settings, member, descriptor, own, &transport);
     let linked = Arc::clone(member);
     let is_linked = Arc::new(move |replica| linked.is_linked(replica));
-    options.map = Some(MapOptions::new(Arc::clone(greeter), is_linked));
+    options.map = Some(MapOptions::new(Arc::clone(greeter), member, is_linked));
     let node = FrontierNode::open(options).await?;
     let engine = Arc::new(OnceLock::new());
     let _ = engine.set(node.engine());
@@ -378,8 +330,9 @@ async fn open_pages(
 }
 
 /// One line for whoever started the node, once it takes part.
-fn announce(settings: &Settings, descriptor: &Descriptor, grpc: SocketAddr, http: SocketAddr) {
-    let (node, replica): (u32, NodeId) = (settings.node(), descriptor.replica);
+fn announce(descriptor: &Descriptor, grpc: SocketAddr, http: SocketAddr) {
+    let replica = descriptor.replica;
+    let node = node_number(replica);
     let mut out = std::io::stdout().lock();
     // Nobody listening is no reason to stop.
     let _ = writeln!(
@@ -454,7 +407,7 @@ fn to_tokio(listener: StdListener) -> Result<TcpListener, ProcessError> {
     TcpListener::from_std(listener).map_err(|error| ProcessError::Start(error.to_string()))
 }
 
-fn local(listener: &StdListener) -> Result<SocketAddr, ProcessError> {
+pub(super) fn local(listener: &StdListener) -> Result<SocketAddr, ProcessError> {
     listener
         .local_addr()
         .map_err(|error| ProcessError::Start(error.to_string()))
@@ -490,7 +443,7 @@ fn server_end(end: Result<Result<(), ServeError>, tokio::task::JoinError>) -> Pr
     }
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ProcessError> + Send + 'static,
 ) -> Result<T, ProcessError> {
     let done: Result<Result<T, ProcessError>, _> = tokio::task::spawn_blocking(work).await;

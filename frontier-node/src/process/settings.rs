@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use serde::Deserialize;
 
+use shard_map::limits::REPLICAS;
+
 use crate::limits::{CONFIG_SIZE_BYTES, NODE_NUMBER};
 
 /// Why settings were refused.
@@ -53,10 +55,10 @@ pub struct Settings {
     #[arg(long, value_name = "FILE", env = "ESCAPEMENT_CONFIG")]
     #[serde(skip)]
     pub config: Option<PathBuf>,
-    /// Number of this node, 1 to 65535 [default: 1].
+    /// Number of this node, 1 to 65535 [default: that of the directory; else 1, or with --join the lowest free one].
     #[arg(long, value_name = "NUMBER", env = "ESCAPEMENT_NODE")]
     pub node: Option<u32>,
-    /// The node's directory. An empty one founds a cluster, or comes back to one.
+    /// The node's directory. An empty one founds a cluster, comes back to one, or joins one.
     #[arg(long, value_name = "DIR", env = "ESCAPEMENT_DIR")]
     pub dir: Option<PathBuf>,
     /// Where gRPC listens [default: 127.0.0.1:7700].
@@ -74,9 +76,23 @@ pub struct Settings {
     )]
     #[serde(rename = "peers")]
     pub peers: Vec<String>,
+    /// A node of a running cluster that an empty directory joins; any one that answers suffices. A later start needs none.
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "ESCAPEMENT_JOIN",
+        value_delimiter = ','
+    )]
+    pub join: Vec<String>,
+    /// Where others reach this node [default: its --peer, else where it listens].
+    #[arg(long, value_name = "HOST:PORT", env = "ESCAPEMENT_ADDRESS")]
+    pub address: Option<String>,
     /// Shards of a new cluster; the same on all nodes [default: 1].
     #[arg(long, env = "ESCAPEMENT_SHARDS")]
     pub shards: Option<u64>,
+    /// Voters that each shard of a new cluster should have, 1 to 7; the same on all nodes [default: 3].
+    #[arg(long, env = "ESCAPEMENT_REPLICAS")]
+    pub replicas: Option<u32>,
     /// URLs that the node will remember: sizes its filter, 10 bits each [default: 10000000].
     #[arg(long, env = "ESCAPEMENT_EXPECTED_URLS")]
     pub expected_urls: Option<u64>,
@@ -89,6 +105,9 @@ pub struct Settings {
     /// A suffix list instead of the shipped one. The same on all nodes and fetchers.
     #[arg(long, value_name = "FILE", env = "ESCAPEMENT_SUFFIX_LIST")]
     pub suffix_list: Option<PathBuf>,
+    /// A file with a backup's secret: a new cluster has it, and that backup can be restored into it. The same on all founders.
+    #[arg(long, value_name = "FILE", env = "ESCAPEMENT_FINGERPRINT_SECRET")]
+    pub fingerprint_secret: Option<PathBuf>,
     /// Block cache of the state database, bytes [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_BLOCK_CACHE_SIZE_BYTES")]
     pub block_cache_size_bytes: Option<usize>,
@@ -103,6 +122,10 @@ pub struct Settings {
     #[arg(long, allow_negative_numbers = true, hide = true)]
     #[serde(skip)]
     pub test_clock_rate: Option<i64>,
+    /// For drills: some seconds after the start the monotonic clock jumps ahead by so many ms, as if these had passed.
+    #[arg(long, hide = true)]
+    #[serde(skip)]
+    pub test_clock_jump: Option<u64>,
 }
 
 impl Settings {
@@ -135,15 +158,24 @@ impl Settings {
             } else {
                 self.peers
             },
+            join: if self.join.is_empty() {
+                file.join
+            } else {
+                self.join
+            },
+            address: self.address.or(file.address),
             shards: self.shards.or(file.shards),
+            replicas: self.replicas.or(file.replicas),
             expected_urls: self.expected_urls.or(file.expected_urls),
             no_store: self.no_store || file.no_store,
             allow_non_loopback: self.allow_non_loopback || file.allow_non_loopback,
             suffix_list: self.suffix_list.or(file.suffix_list),
+            fingerprint_secret: self.fingerprint_secret.or(file.fingerprint_secret),
             block_cache_size_bytes: self.block_cache_size_bytes.or(file.block_cache_size_bytes),
             min_free_bytes: self.min_free_bytes.or(file.min_free_bytes),
             test_wall_offset: self.test_wall_offset,
             test_clock_rate: self.test_clock_rate,
+            test_clock_jump: self.test_clock_jump,
         }
     }
 
@@ -151,24 +183,32 @@ impl Settings {
         if self.dir.is_none() {
             return Err(wrong("dir", "is missing"));
         }
-        let founders = self.founders()?;
-        let node = self.node();
-        if !(1..=NODE_NUMBER).contains(&u64::from(node)) {
+        if let Some(node) = self.node
+            && !(1..=NODE_NUMBER).contains(&u64::from(node))
+        {
             return Err(wrong(
                 "node",
                 format!("{node} is not from 1 to {NODE_NUMBER}"),
             ));
         }
-        match founders.iter().find(|(number, _)| *number == node) {
-            None => {
-                return Err(wrong(
-                    "peer",
-                    format!("node {node} itself is not among them"),
-                ));
-            }
-            Some((_, address)) => self.check_own(node, address)?,
+        if let Some(replicas) = self.replicas
+            && !(1..=REPLICAS).contains(&replicas)
+        {
+            return Err(wrong(
+                "replicas",
+                format!("{replicas} is not from 1 to {REPLICAS}"),
+            ));
         }
-        self.check_port(&founders)?;
+        self.check_join()?;
+        let founders = self.founders()?;
+        if !self.peers.is_empty() && !founders.iter().any(|(n, _)| *n == self.number()) {
+            return Err(wrong(
+                "peer",
+                format!("node {} itself is not among them", self.number()),
+            ));
+        }
+        self.check_own()?;
+        self.check_port()?;
         if let Some(rate) = self.test_clock_rate
             && rate.abs() > 100_000
         {
@@ -180,51 +220,101 @@ impl Settings {
         Ok(())
     }
 
+    /// Who joins a cluster founds none.
+    fn check_join(&self) -> Result<(), SettingsError> {
+        if self.join.is_empty() {
+            return Ok(());
+        }
+        if !self.peers.is_empty() {
+            return Err(wrong(
+                "join",
+                "a node that joins a cluster founds none: leave out --peer, and say with --address where others reach it",
+            ));
+        }
+        match self.join.iter().find(|address| !is_address(address)) {
+            Some(address) => Err(wrong("join", format!("{address:?} is not HOST:PORT"))),
+            None => Ok(()),
+        }
+    }
+
     /// Others are told this address, so it must lead to this machine and not to whichever asks.
-    fn check_own(&self, node: u32, address: &str) -> Result<(), SettingsError> {
+    fn check_own(&self) -> Result<(), SettingsError> {
+        if let Some(address) = self.address.as_ref().filter(|address| !is_address(address)) {
+            return Err(wrong("address", format!("{address:?} is not HOST:PORT")));
+        }
+        let of_peers = self.own_peer()?.filter(|told| !told.ends_with(":0"));
+        if let (Some(told), Some(peer)) = (&self.address, of_peers)
+            && *told != peer
+        {
+            return Err(wrong(
+                "address",
+                format!("{told} is not this node's own peer entry, {peer}"),
+            ));
+        }
         if !self.allow_non_loopback && !self.listen().ip().is_loopback() {
             // The listener is refused, by a better name.
             return Ok(());
         }
-        let host = match address.rsplit_once(':') {
+        let told = self.own_address()?.unwrap_or_default();
+        let host = match told.rsplit_once(':') {
             // The port is the listener's, and so is the host.
             Some((_, "0")) | None => self.listen().ip().to_string(),
             Some((host, _)) => host.trim_matches(['[', ']']).to_owned(),
         };
         if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()) {
             return Err(wrong(
-                "peer",
+                "address",
                 format!(
-                    "{host} is no address that others reach: name this node with --peer {node}=HOST:PORT"
+                    "{host} is no address that others reach: name this node with --address HOST:PORT, or in a cluster that is founded with --peer {}=HOST:PORT",
+                    self.number()
                 ),
             ));
         }
         Ok(())
     }
 
-    /// Others reach this node where its own entry among the founders says; if that is the place of another process, this
-    /// one speaks in its name.
-    fn check_port(&self, founders: &[(u32, String)]) -> Result<(), SettingsError> {
-        let (node, listen) = (self.node(), self.listen().port());
-        let own = founders.iter().find(|(number, _)| *number == node);
-        let Some((_, address)) = own else {
+    /// Others reach this node where it tells them; if that is the place of another process, this one speaks in its name.
+    fn check_port(&self) -> Result<(), SettingsError> {
+        let listen = self.listen().port();
+        let Some(address) = self.own_address()? else {
             return Ok(());
         };
         let told = address.rsplit_once(':').map_or("", |(_, port)| port);
         if listen == 0 || told == "0" || told == listen.to_string() {
             return Ok(());
         }
-        Err(wrong(
-            "listen",
-            format!("port {listen} is not that of this node's own peer entry, {node}={address}"),
-        ))
+        let what = if self.address.is_some() {
+            format!("that which others are told, {address}")
+        } else {
+            let node = self.number();
+            format!("that of this node's own peer entry, {node}={address}")
+        };
+        Err(wrong("listen", format!("port {listen} is not {what}")))
     }
 
-    /// This node's number.
-    pub fn node(&self) -> u32 {
+    /// This node among those that found a cluster.
+    fn own_peer(&self) -> Result<Option<String>, SettingsError> {
+        let mut founders = self.founders()?.into_iter();
+        let own = founders.find(|(number, _)| *number == self.number());
+        Ok(own.filter(|_| !self.peers.is_empty()).map(|(_, a)| a))
+    }
+
+    /// Where others reach this node, as far as settings say; its port may be 0.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::founders`].
+    pub fn own_address(&self) -> Result<Option<String>, SettingsError> {
+        match &self.address {
+            Some(address) => Ok(Some(address.clone())),
+            None => self.own_peer(),
+        }
+    }
+
+    /// This node's number where neither a directory nor a cluster gives it one.
+    pub fn number(&self) -> u32 {
         self.node.unwrap_or(1)
     }
-
     /// Where gRPC listens.
     pub fn listen(&self) -> SocketAddr {
         self.listen
@@ -244,16 +334,13 @@ impl Settings {
     /// One is malformed or named twice.
     pub fn founders(&self) -> Result<Vec<(u32, String)>, SettingsError> {
         if self.peers.is_empty() {
-            return Ok(vec![(self.node(), self.listen().to_string())]);
+            return Ok(vec![(self.number(), self.listen().to_string())]);
         }
         let mut founders = Vec::with_capacity(self.peers.len());
         for text in &self.peers {
             let parsed = text.split_once('=').and_then(|(number, address)| {
                 let number: u32 = number.trim().parse().ok()?;
-                let is_address = address
-                    .rsplit_once(':')
-                    .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-                (is_address && (1..=NODE_NUMBER).contains(&u64::from(number)))
+                (is_address(address) && (1..=NODE_NUMBER).contains(&u64::from(number)))
                     .then(|| (number, address.trim().to_owned()))
             });
             founders.push(
@@ -266,6 +353,11 @@ impl Settings {
         }
         Ok(founders)
     }
+}
+
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':')
+        .is_some_and(|(host, port)| !host.trim().is_empty() && port.parse::<u16>().is_ok())
 }
 
 fn wrong(name: &'static str, reason: impl Into<String>) -> SettingsError {
@@ -328,7 +420,7 @@ mod tests {
         .unwrap();
         let settings = parsed(&["--config", &file, "--dir", "from-flag"]).unwrap();
         assert_eq!(settings.dir.as_deref(), Some(Path::new("from-flag")));
-        assert_eq!((settings.node(), settings.shards), (2, Some(4)));
+        assert_eq!((settings.number(), settings.shards), (2, Some(4)));
         assert_eq!(settings.founders().unwrap()[0], (1, "g:2".to_owned()));
         std::fs::write(&path, "dir = \"x\"\nshard = 4\n").unwrap();
         let error = parsed(&["--config", &file]).unwrap_err().to_string();
@@ -366,6 +458,31 @@ mod tests {
         assert!(words(&["--dir", "x", "--peer", "2=h:1"]).contains("itself"));
         assert!(words(&["--dir", "x", "--peer", "1=h:1", "--peer", "1=h:2"]).contains("twice"));
         assert!(words(&["--dir", "x", "--config", "/nowhere/file"]).contains("/nowhere/file"));
+        assert!(words(&["--dir", "x", "--replicas", "8"]).contains("from 1 to 7"));
+        assert!(words(&["--dir", "x", "--join", "h"]).contains("HOST:PORT"));
+        assert!(words(&["--dir", "x", "--join", "h:1", "--peer", "1=g:1"]).contains("--address"));
+        assert!(words(&["--dir", "x", "--address", "nowhere"]).contains("HOST:PORT"));
+        let both = ["--dir", "x", "--peer", "1=g:7700", "--address", "h:7700"];
+        assert!(words(&both).contains("peer entry, g:7700"));
+        let port = ["--dir", "x", "--join", "g:1", "--address", "h:7709"];
+        assert!(words(&port).contains("7709"));
+    }
+
+    #[test]
+    fn a_node_that_joins_is_told_by_flags_or_file() {
+        let settings = parsed(&["--dir", "x", "--join", "a:1,b:2"]).unwrap();
+        assert_eq!(settings.join, ["a:1", "b:2"]);
+        assert_eq!(
+            (settings.node, settings.own_address().unwrap()),
+            (None, None)
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("node.toml");
+        let text = "dir = \"x\"\njoin = [\"a:1\"]\naddress = \"h:7700\"\nreplicas = 5\n";
+        std::fs::write(&path, text).unwrap();
+        let settings = parsed(&["--config", path.to_str().unwrap()]).unwrap();
+        assert_eq!((settings.join.len(), settings.replicas), (1, Some(5)));
+        assert_eq!(settings.own_address().unwrap().as_deref(), Some("h:7700"));
     }
 
     #[test]
@@ -380,7 +497,10 @@ mod tests {
             &["0.0.0.0:7700", "--peer", "1=[::]:7700"],
         ] {
             let why = with(flags).unwrap_err().to_string();
-            assert!(why.contains("--peer 1=HOST:PORT"), "{flags:?}: {why}");
+            assert!(
+                why.contains("--peer 1=HOST:PORT") && why.contains("--address"),
+                "{flags:?}: {why}"
+            );
         }
         for flags in [
             &["0.0.0.0:7700", "--peer", "1=10.0.0.1:7700"][..],

@@ -1,4 +1,5 @@
-//! Clocks that are wrong on purpose, for drills: a wall clock that is off, a monotonic clock that runs fast or slow.
+//! Clocks that are wrong on purpose, for drills: a wall clock that is off, a monotonic clock that runs fast or slow, or jumps ahead so
+//! that a drill need not wait.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,11 @@ pub(crate) struct TestClocks {
     start: Instant,
     wall_offset_ms: i64,
     rate_ppm: i64,
+    jump: Duration,
 }
+
+/// When the monotonic clock jumps, after the start.
+const JUMPS_AFTER: Duration = Duration::from_secs(5);
 
 impl TestClocks {
     /// Off by an offset in ms and a rate in parts per million; both 0: right.
@@ -19,7 +24,24 @@ impl TestClocks {
             start: Instant::now(),
             wall_offset_ms,
             rate_ppm,
+            jump: Duration::ZERO,
         }
+    }
+
+    /// The same, and it jumps ahead once.
+    pub(crate) fn with_jump(self, jump_ms: u64) -> Self {
+        Self {
+            jump: Duration::from_millis(jump_ms),
+            ..self
+        }
+    }
+
+    /// What has passed, with the jump once it was made.
+    fn jumped(&self, elapsed: Duration) -> Duration {
+        if elapsed < JUMPS_AFTER {
+            return elapsed;
+        }
+        elapsed + self.jump
     }
 
     fn bend(&self, elapsed: Duration) -> Duration {
@@ -31,10 +53,10 @@ impl TestClocks {
 
 impl Clocks for TestClocks {
     fn now(&self) -> Instant {
-        if self.rate_ppm == 0 {
+        if self.rate_ppm == 0 && self.jump.is_zero() {
             return SystemClocks.now();
         }
-        self.start + self.bend(self.start.elapsed())
+        self.start + self.bend(self.jumped(self.start.elapsed()))
     }
 
     fn wall_unix_ms(&self) -> u64 {
@@ -55,6 +77,10 @@ mod tests {
             fast.bend(Duration::from_secs(2_000)),
             Duration::from_secs(2_001)
         );
+        let jumping = TestClocks::new(0, 0).with_jump(600_000);
+        let seconds = |s| Duration::from_secs(s);
+        assert_eq!(jumping.jumped(seconds(4)), seconds(4));
+        assert_eq!(jumping.jumped(seconds(6)), seconds(606));
         let slow = TestClocks::new(0, -500);
         assert_eq!(
             slow.bend(Duration::from_secs(2_000)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use client::{CallError, Frontier};
 use proto::frontier_v1 as pb;
 
-use crate::cluster::AddressBook;
+use crate::cluster::{AddressBook, node_number};
 use crate::convert::Verifier;
 use crate::errors::opening;
 use crate::shard::{Shard, ShardContext};
@@ -21,12 +21,18 @@ pub(crate) struct NodeShared {
 }
 
 impl NodeShared {
-    /// The shard of a request.
+    /// The shard of a request; or where it is, if the map says that others have it.
     pub(crate) fn shard(&self, shard: u64) -> Result<Arc<Shard>, CallError> {
         if let Some(open) = self.shards.get(shard) {
             return Ok(open);
         }
-        match self.context.map.extent(shard) {
+        let context = &self.context;
+        let replicas = context.map.replicas(shard);
+        let own = node_number(context.replica);
+        if !replicas.is_empty() && !replicas.iter().any(|id| node_number(*id) == own) {
+            return Err(context.not_here(shard));
+        }
+        match context.map.extent(shard) {
             Some(_) => Err(opening(shard)),
             None => Err(self.wrong_shard()),
         }

@@ -1,5 +1,7 @@
 //! Reads: of rows with proof of leadership, of counters and the map without.
 
+use std::collections::BTreeMap;
+
 use client::CallError;
 use machine::{Machine, MachineError};
 use proto::frontier_v1 as pb;
@@ -140,26 +142,43 @@ impl LocalFrontier {
         })
     }
 
-    /// The ranges as they are applied here, children that are not open yet included.
+    /// All shards that this node knows of, children that are not open yet included, and where they are.
     pub(super) fn read_map(&self) -> pb::ShardMapResponse {
+        let context = &self.node.context;
         let leader = |shard: u64| {
             let open = self.node.shards.get(shard)?;
-            let leader = open.leadership().leader;
-            Some(self.node.context.hints.address(leader))
+            Some(context.address(open.leadership().leader?))
         };
-        let (version, known) = self.node.context.map.all();
+        let (version, known) = context.map.all();
         let entry = |(shard, extent): (u64, Extent)| pb::ShardEntry {
             shard,
             first: extent.first,
             last: extent.last,
             epoch: extent.epoch,
             leader_address: leader(shard).unwrap_or_default(),
+            replica_addresses: context.replica_addresses(shard),
         };
         pb::ShardMapResponse {
             version,
             shards: known.into_iter().map(entry).collect(),
             identity: Some(self.node.identity),
+            node_addresses: self.node_addresses(),
         }
+    }
+
+    /// Where the nodes are that take part: by the map, and of each what it says of itself if that is known.
+    fn node_addresses(&self) -> Vec<String> {
+        let entries = self.node.book.entries().into_iter();
+        let mut said: BTreeMap<u32, String> = entries.map(|e| (e.node, e.address)).collect();
+        let mut nodes = self.node.context.map.addresses();
+        if nodes.is_empty() {
+            nodes.append(&mut said);
+        }
+        let known = nodes.into_iter().map(|(node, address)| {
+            let said = said.remove(&node).filter(|address| !address.is_empty());
+            said.unwrap_or(address)
+        });
+        known.filter(|address| !address.is_empty()).collect()
     }
 
     /// Reads what a shard owns: its range and its rows in one view, so that nothing is read of what a child owns.

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use raftlog::{Group, NodeId};
+use raftlog::Group;
 
 use crate::limits::HAND_OVER_RETRY_MS;
 
 /// Asks the furthest other voter to take over until somebody else leads. A group of one keeps its leader.
-pub(crate) async fn hand_over(group: Group, me: NodeId) {
+pub(crate) async fn hand_over(group: Group) {
+    let me = group.replica();
     let mut leadership = group.leadership();
     loop {
         let progress = group.progress().into_iter();

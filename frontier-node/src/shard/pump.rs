@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use client::CallError;
-use machine::Reply;
+use machine::{CommandReply, Reply};
 use raftlog::{PendingReply, ProposeError};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::Answer;
 use super::gather::Waiter;
-use crate::errors::Hints;
+use crate::errors::{Hints, unavailable};
 use crate::state::ReplyBoard;
 
 /// An entry that was submitted.
@@ -51,6 +51,12 @@ pub(super) async fn run(
 /// One reply for each command, in order.
 fn hand_out(reply: Reply, term: u64, stamped: Instant, waiters: Vec<Waiter>) {
     for (waiter, command_reply) in waiters.into_iter().zip(reply.replies) {
+        if command_reply == CommandReply::BeingRestored {
+            let _ = waiter.answer.send(Err(unavailable(
+                "the shard is being restored from a backup",
+            )));
+            continue;
+        }
         // A caller that went away needs no answer.
         let _ = waiter.answer.send(Ok(Answer {
             reply: command_reply,

@@ -1,8 +1,7 @@
 //! A shard as the services of this node see it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use client::CallError;
@@ -10,8 +9,8 @@ use machine::{Body, Command, Machine};
 use parking_lot::{Mutex, RwLock};
 use prost::Message;
 use raftlog::{
-    Engine, FaultHook, Group, GroupConfig, GroupError, GroupState, Leadership, MachineFactory,
-    NodeId, Rule, StateMachine,
+    Engine, FaultHook, Group, GroupError, GroupState, Leadership, MachineFactory, NodeId, Rule,
+    StateMachine,
 };
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -20,8 +19,8 @@ use super::call::{Answer, Call};
 use super::task::{Leading, Task, ready_hosts};
 use super::{Parking, Sessions, filter_scan, pump};
 use crate::clock::Clocks;
+use crate::cluster::node_number;
 use crate::errors::{Hints, cell_error, overloaded, state_error, unavailable};
-use crate::identity::ShardRange;
 use crate::known::KnownFilter;
 use crate::limits::{
     COMMIT_TIMEOUT_MS, ENTRIES_IN_FLIGHT, QUORUM_PATIENCE_MS, WAITING_CALLS, WAITING_SIZE_BYTES,
@@ -29,17 +28,16 @@ use crate::limits::{
 use crate::metrics::Metrics;
 use crate::state::{
     Extent, Forgets, LocalMap, MachineCell, Published, ReplyBoard, ShardParts, ShardState,
-    StateRows, initial_rows,
+    StateRows,
 };
 use crate::work::Work;
 
 /// What all shards of a node share.
 #[derive(Clone)]
 pub(crate) struct ShardContext {
+    /// This process; each group here has a replica id of its own.
     pub(crate) replica: NodeId,
-    /// Founding replicas of the cluster's first shards.
-    pub(crate) voters: Arc<BTreeSet<NodeId>>,
-    /// What of the shard map is applied here.
+    /// What this node knows of the shard map.
     pub(crate) map: Arc<LocalMap>,
     pub(crate) clocks: Arc<dyn Clocks>,
     pub(crate) filter: Arc<KnownFilter>,
@@ -53,7 +51,7 @@ pub(crate) struct ShardContext {
     pub(crate) work: Work,
     /// Rules that a test switched off.
     pub(crate) faults: Option<Arc<dyn FaultHook>>,
-    /// Ends all tasks of the node.
+    /// Ends all tasks of the node, or of one of its shards.
     pub(crate) stop: CancellationToken,
 }
 
@@ -63,6 +61,31 @@ impl ShardContext {
         self.faults
             .as_ref()
             .is_some_and(|faults| faults.is_off(rule))
+    }
+
+    /// Where a replica's node is; empty when unknown.
+    pub(crate) fn address(&self, replica: NodeId) -> String {
+        let said = self.hints.address(Some(replica));
+        if !said.is_empty() {
+            return said;
+        }
+        let by_map = self.map.address(node_number(replica));
+        by_map.unwrap_or_default()
+    }
+
+    /// Where a shard is by the map: the addresses that are known.
+    pub(crate) fn replica_addresses(&self, shard: u64) -> Vec<String> {
+        let replicas = self.map.replicas(shard).into_iter();
+        let addresses = replicas.map(|replica| self.address(replica));
+        addresses.filter(|address| !address.is_empty()).collect()
+    }
+
+    /// The answer to whoever asks this node for a shard that others have.
+    pub(crate) fn not_here(&self, shard: u64) -> CallError {
+        CallError::NotHere {
+            map_version: self.map.version(),
+            replica_addresses: self.replica_addresses(shard),
+        }
     }
 }
 
@@ -75,6 +98,8 @@ pub(crate) struct Shared {
     pub(crate) leading: RwLock<Option<Leading>>,
     /// The newest term in which an entry of its own was applied while this replica led it.
     pub(crate) proven_term: AtomicU64,
+    /// The map took the replica away: its rows go.
+    pub(crate) is_retired: AtomicBool,
 }
 
 /// A shard of this node.
@@ -85,26 +110,6 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    /// A shard of the cluster's founding: creates its group where it is missing, opens it and starts its tasks.
-    pub(crate) async fn found(
-        engine: &Engine,
-        range: ShardRange,
-        context: ShardContext,
-    ) -> Result<Self, GroupError> {
-        context.map.founded(&range);
-        let config = GroupConfig {
-            group_id: range.shard,
-            members: (*context.voters).clone(),
-            initial_rows: initial_rows(&range),
-        };
-        if context.voters.contains(&context.replica) {
-            engine.create_group(config).await?;
-        } else {
-            engine.create_replica(range.shard).await?;
-        }
-        Self::open(engine, range.shard, None, context).await
-    }
-
     /// A shard whose group exists here: opens it and starts its tasks. With a machine only if nothing was ever applied to the
     /// group, whose rows are that machine's.
     pub(crate) async fn open(
@@ -113,6 +118,10 @@ impl Shard {
         newborn: Option<Machine>,
         context: ShardContext,
     ) -> Result<Self, GroupError> {
+        let context = ShardContext {
+            stop: context.stop.child_token(),
+            ..context
+        };
         let parts = ShardParts {
             shard,
             db: engine.state(),
@@ -133,6 +142,7 @@ impl Shard {
                 .map(|state| Box::new(state) as Box<dyn StateMachine>)
         });
         let group = engine.open_group(shard, factory).await?;
+        context.map.opened(shard);
         let shared = Arc::new(Shared {
             group,
             parts,
@@ -140,6 +150,7 @@ impl Shard {
             parking: Arc::new(Parking::default()),
             leading: RwLock::new(None),
             proven_term: AtomicU64::new(0),
+            is_retired: AtomicBool::new(false),
         });
         let (queue, calls) = mpsc::channel(WAITING_CALLS);
         let (submitted, entries) = mpsc::channel(ENTRIES_IN_FLIGHT);
@@ -165,6 +176,26 @@ impl Shard {
         self.shared.parts.shard
     }
 
+    /// The id of the replica here.
+    pub(crate) fn replica(&self) -> NodeId {
+        self.shared.group.replica()
+    }
+
+    /// Ends with the node, or when the replica leaves it.
+    pub(crate) fn stop(&self) -> CancellationToken {
+        self.shared.context.stop.clone()
+    }
+
+    /// The map took this replica away: its tasks and waiting calls end, and nothing more is read of its rows.
+    pub(crate) fn retire(&self) {
+        self.shared.is_retired.store(true, Ordering::Release);
+        self.shared.context.stop.cancel();
+    }
+
+    fn is_retired(&self) -> bool {
+        self.shared.is_retired.load(Ordering::Acquire)
+    }
+
     /// The range as it is applied here; `None` where nothing is known of it yet.
     pub(crate) fn extent(&self) -> Option<Extent> {
         self.shared.extent()
@@ -177,10 +208,13 @@ impl Shard {
 
     /// Whoever leads is told, as far as is known; or why nobody can.
     pub(crate) fn not_leader(&self) -> CallError {
+        if self.is_retired() {
+            return self.shared.context.not_here(self.id());
+        }
+        let status = self.shared.group.status();
         // Nobody else can lead a shard with one replica: what stops that one says more than a search.
-        if self.shared.context.voters.len() <= 1
-            && let GroupState::Recovering(reason) | GroupState::Stopped(reason) =
-                self.shared.group.status().state
+        if status.voters.len() <= 1
+            && let GroupState::Recovering(reason) | GroupState::Stopped(reason) = status.state
         {
             return unavailable(reason.to_string());
         }
@@ -214,7 +248,9 @@ impl Shard {
     /// The leadership held now, or who holds it.
     pub(crate) fn leading(&self) -> Result<Leading, CallError> {
         let leading = *self.shared.leading.read();
-        leading.ok_or_else(|| self.not_leader())
+        leading
+            .filter(|_| !self.is_retired())
+            .ok_or_else(|| self.not_leader())
     }
 
     /// The term held now, if an entry of its own was applied in it.
@@ -275,6 +311,7 @@ impl Shard {
                         WAITING_CALLS as u64,
                     )
                 }
+                mpsc::error::TrySendError::Closed(_) if self.is_retired() => self.not_leader(),
                 mpsc::error::TrySendError::Closed(_) => unavailable("the shard is stopping"),
             })?;
         self.committed(receiver).await
@@ -345,7 +382,7 @@ impl Shard {
         &self,
         look: impl FnOnce(&Machine, &StateRows, u64) -> R + Send + 'static,
     ) -> Result<R, CallError> {
-        self.blocking(move |shared| {
+        let looked = self.blocking(move |shared| {
             let parts = &shared.parts;
             let rows = StateRows::new(parts.db.clone(), Arc::clone(&parts.filter), parts.shard);
             // Whoever took the machine out runs on another thread, or never.
@@ -363,9 +400,13 @@ impl Shard {
                 };
                 look(machine, &rows, index)
             })
-        })
-        .await?
-        .map_err(cell_error)
+        });
+        let looked = looked.await?.map_err(cell_error)?;
+        // Its rows may have been deleted under the read.
+        if self.is_retired() {
+            return Err(self.shared.context.not_here(self.id()));
+        }
+        Ok(looked)
     }
 }
 

@@ -114,6 +114,7 @@ impl Task {
                 },
                 changed = self.published.changed() => {
                     if changed.is_err() { break }
+                    self.follow_time();
                     self.notice_split();
                     self.wake_polls();
                 }
@@ -226,8 +227,21 @@ impl Task {
             shard = self.shared.parts.shard,
             "the disk is full: leadership is offered to another replica"
         );
-        let handed = hand_over(self.shared.group.clone(), self.shared.context.replica);
+        let handed = hand_over(self.shared.group.clone());
         tokio::spawn(tokio::time::timeout(pause, handed));
+    }
+
+    /// A restore begins at its backup's time: stamps go on from there, for shard time would stand still until they reach it.
+    fn follow_time(&mut self) {
+        let Some(leading) = &mut self.leading else {
+            return;
+        };
+        let now = self.shared.context.clocks.now();
+        let applied_ms = self.published.borrow().now_ms;
+        if applied_ms > leading.clock.stamp_ms(now) {
+            leading.clock = ShardClock::elected(now, applied_ms, None);
+            *self.shared.leading.write() = Some(*leading);
+        }
     }
 
     /// Whoever waits hears of a split at once: its hosts may be the child's, and nothing here would ever wake it for them.

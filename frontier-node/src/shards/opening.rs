@@ -1,110 +1,64 @@
-//! Opens the shards that the local map names and that are not open here.
+//! Opens shards that this node should have and that are not open: those that were created here, children that its own replicas
+//! seeded, and replicas that the map gives it.
 //!
-//! A node that has a replica of a shard makes one of each child: out of the rows that its own parent replica left, or, where
-//! these came past the split with a snapshot, an empty one that the child's leader feeds. There is no other way to a child's
-//! replica, so it is made once (case L22).
+//! A child is made out of the rows that the parent's replica left here, under that replica's id, which its founding entry names.
+//! Where the split passed this node by, with a snapshot or before it came, the child's replica is an empty one that its leader feeds,
+//! and it is the map that says whether there is one and under which id (case L22).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use client::Router;
 use machine::{Machine, ShardId};
-use raftlog::{ChildGroup, Engine, GroupError, StateView};
+use raftlog::{ChildGroup, Engine, GroupError, NodeId, StateView};
 
-use super::first_election;
-use crate::limits::OPEN_RETRY_MS;
-use crate::outbox::OutboxTask;
 use crate::service::NodeShared;
 use crate::shard::Shard;
 use crate::state::ViewRows;
 
-/// Opens children while the node runs.
-pub(crate) struct Opener {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) shared: Arc<NodeShared>,
-    pub(crate) router: Arc<Router>,
+/// Who makes a child's replica on a node whose own rows do not hold its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// Nobody but the map says so.
+    ByMap,
+    /// There is no map: every replica of the parent makes one.
+    ByParent,
 }
 
-impl Opener {
-    /// Starts what an open shard does unasked.
-    pub(crate) fn start(&self, shard: Arc<Shard>) {
-        let context = &self.shared.context;
-        let metrics = Arc::clone(&context.metrics);
-        let outbox = OutboxTask::new(shard, Arc::clone(&self.router), metrics);
-        tokio::spawn(context.stop.clone().run_until_cancelled_owned(outbox.run()));
-    }
-
-    /// Follows the local map until the node stops.
-    pub(crate) async fn run(self) {
-        loop {
-            match open_missing(&self.engine, &self.shared).await {
-                Ok(Opened { shards, is_all }) => {
-                    for shard in shards {
-                        self.start(Arc::clone(&shard));
-                        self.elect(shard);
-                    }
-                    if is_all {
-                        self.shared.context.map.news().await;
-                        continue;
-                    }
-                }
-                Err(error) => {
-                    tracing::error!(%error, "a child of a split does not open; it is tried again")
-                }
-            }
-            tokio::time::sleep(Duration::from_millis(OPEN_RETRY_MS)).await;
-        }
-    }
-
-    fn elect(&self, child: Arc<Shard>) {
-        let parent = self.shared.context.map.parent(child.id());
-        if let Some(parent) = parent.and_then(|parent| self.shared.shards.get(parent)) {
-            let stop = self.shared.context.stop.clone();
-            let stands = first_election::stand(parent, child);
-            tokio::spawn(stop.run_until_cancelled_owned(stands));
-        }
-    }
-}
-
-/// What was opened.
-#[derive(Default)]
-pub(crate) struct Opened {
-    pub(crate) shards: Vec<Arc<Shard>>,
-    /// Nothing is left to open.
-    pub(crate) is_all: bool,
-}
-
-/// Opens all shards that are missing, their children too.
-pub(crate) async fn open_missing(
+/// Opens all children of the shards here that are missing, their children too, but none of those that leave; the ones it opened.
+pub(super) async fn open_children(
     engine: &Engine,
     shared: &NodeShared,
-) -> Result<Opened, GroupError> {
-    let mut opened = Opened::default();
+    late: Late,
+    leaving: &BTreeMap<u64, NodeId>,
+) -> Result<Vec<Arc<Shard>>, GroupError> {
+    let mut opened = Vec::new();
     loop {
-        let known = shared.context.map.all().1.into_iter();
-        let missing: Vec<u64> = known
-            .map(|(shard, _)| shard)
-            .filter(|shard| shared.shards.get(*shard).is_none())
-            .collect();
-        opened.is_all = missing.is_empty();
-        let before = opened.shards.len();
-        for shard in missing {
-            if let Some(shard) = open_child(engine, shared, shard).await? {
+        let before = opened.len();
+        for shard in shared.context.map.own() {
+            if shared.shards.get(shard).is_some() || leaving.contains_key(&shard) {
+                continue;
+            }
+            let parent = shared.context.map.parent(shard);
+            let open = parent.and_then(|parent| Some(shared.shards.get(parent)?.replica()));
+            let left = parent.and_then(|parent| leaving.get(&parent).copied());
+            let own = open.or(left).unwrap_or(shared.context.replica);
+            if let Some(shard) = open_child(engine, shared, (shard, own), late).await? {
                 shared.shards.insert(Arc::clone(&shard));
-                opened.shards.push(shard);
+                opened.push(shard);
             }
         }
-        if opened.is_all || opened.shards.len() == before {
+        if opened.len() == before {
             return Ok(opened);
         }
     }
 }
 
-/// Opens one; `None`: its parent's rows do not name it now.
+/// Opens one, as the replica that its parent's is; `None`: no rows here say that this node has it.
 async fn open_child(
     engine: &Engine,
     shared: &NodeShared,
-    child: u64,
+    (child, own): (u64, NodeId),
+    late: Late,
 ) -> Result<Option<Arc<Shard>>, GroupError> {
     let context = &shared.context;
     let parent = context.map.parent(child);
@@ -113,16 +67,18 @@ async fn open_child(
             |parent| Machine::stored_split(&ViewRows(view), ShardId(parent), ShardId(child));
         parent.is_some_and(|parent| split(parent).unwrap_or(false))
     };
-    let found = engine.create_child(child, is_named).await?;
+    let found = engine.create_child(child, own, is_named).await?;
     let newborn = context.map.take_newborn(child);
-    let machine = match found {
-        ChildGroup::Created => newborn,
-        ChildGroup::Existed => None,
-        ChildGroup::Elsewhere => {
-            engine.create_replica(child).await?;
+    let machine = match (found, late) {
+        (ChildGroup::Created, _) => newborn,
+        (ChildGroup::Existed, _) => None,
+        (ChildGroup::Elsewhere, Late::ByParent) => {
+            engine.create_replica(child, own).await?;
             None
         }
-        ChildGroup::Unfounded => return Ok(None),
+        (ChildGroup::Elsewhere, Late::ByMap) | (ChildGroup::Unfounded | ChildGroup::Removed, _) => {
+            return Ok(None);
+        }
     };
     tracing::info!(
         shard = child,
@@ -132,4 +88,34 @@ async fn open_child(
     );
     let shard = Shard::open(engine, child, machine, context.clone()).await?;
     Ok(Some(Arc::new(shard)))
+}
+
+/// Makes a replica that the map gives this node, and opens it. `None`: not yet, since a shard here still holds a part of its range:
+/// it has the split of which the other comes ahead of it, or it goes.
+pub(super) async fn open_placed(
+    engine: &Engine,
+    shared: &NodeShared,
+    shard: u64,
+    replica: NodeId,
+) -> Result<Option<Arc<Shard>>, GroupError> {
+    let context = &shared.context;
+    let Some(extent) = context.map.extent(shard) else {
+        return Ok(None);
+    };
+    let mut here = shared.shards.all().into_iter();
+    let holder = here.find(|open| open.extent().is_some_and(|other| other.overlaps(&extent)));
+    if let Some(holder) = holder {
+        tracing::debug!(
+            shard,
+            holder = holder.id(),
+            "its range is another's here yet"
+        );
+        return Ok(None);
+    }
+    engine.create_replica(shard, replica).await?;
+    tracing::info!(shard, replica, "a replica is made, as the map says");
+    let open = Shard::open(engine, shard, None, context.clone()).await?;
+    let open = Arc::new(open);
+    shared.shards.insert(Arc::clone(&open));
+    Ok(Some(open))
 }

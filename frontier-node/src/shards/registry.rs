@@ -29,4 +29,8 @@ impl Shards {
     pub(crate) fn insert(&self, shard: Arc<Shard>) {
         self.0.write().insert(shard.id(), shard);
     }
+
+    pub(crate) fn remove(&self, shard: u64) {
+        self.0.write().remove(&shard);
+    }
 }

@@ -57,9 +57,8 @@ impl FrontierNode {
         self.shared_node().shards.ids()
     }
 
-    /// The shards that this node knows of: those that are open, and children that are not yet.
+    /// The shards that this node's replicas know of: those that are open, and children that are not yet.
     pub fn known_shards(&self) -> Vec<u64> {
-        let known = self.shared_node().context.map.all().1;
-        known.into_iter().map(|(shard, _)| shard).collect()
+        self.shared_node().context.map.own()
     }
 }

@@ -1,14 +1,17 @@
-//! What of the shard map is applied on this node: the range of every shard that its replicas know of, and children that are
-//! known and not open yet.
+//! What this node knows of the shard map: the range of every shard, by its own replicas and by its copy of the cluster's map,
+//! whichever knows better; and which nodes have it, by the map.
 //!
 //! A split changes it in one step, parent and child together, after its rows are committed and before anybody is answered. So
-//! no reader ever sees a hash with two owners or with none.
+//! no reader ever sees a hash with two owners or with none. The copy of the map follows, or is ahead where replicas lag: the
+//! higher epoch is the truth, since a split gives both of its shards the map's next one.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use machine::{Machine, ShardId};
 use parking_lot::{Mutex, RwLock};
+use raftlog::NodeId;
+use shard_map::{Shard, ShardMap};
 use tokio::sync::Notify;
 
 use crate::identity::ShardRange;
@@ -39,6 +42,21 @@ impl Extent {
     pub(crate) const fn holds(&self, partition: u64) -> bool {
         self.first <= partition && partition <= self.last
     }
+
+    /// Whether both own some hash.
+    pub(crate) const fn overlaps(&self, other: &Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+impl From<&Shard> for Extent {
+    fn from(shard: &Shard) -> Self {
+        Self {
+            first: shard.first,
+            last: shard.last,
+            epoch: shard.members.epoch,
+        }
+    }
 }
 
 impl From<&ShardRange> for Extent {
@@ -53,7 +71,7 @@ impl From<&ShardRange> for Extent {
 
 /// See the head of this file.
 pub(crate) struct LocalMap {
-    known: RwLock<BTreeMap<u64, Place>>,
+    known: RwLock<Known>,
     /// Machines of children that were seeded in this process.
     newborn: Mutex<BTreeMap<u64, Machine>>,
     version: AtomicU64,
@@ -64,10 +82,72 @@ pub(crate) struct LocalMap {
 /// A shard, its range, and the shard it was split from where that is known.
 pub(crate) type Told = (u64, Extent, Option<u64>);
 
-#[derive(Clone, Copy)]
+#[derive(Default)]
+struct Known {
+    places: BTreeMap<u64, Place>,
+    /// Version of the newest copy of the map; 0: there was none.
+    map: u64,
+    /// Addresses of the nodes that take part, by the map.
+    nodes: BTreeMap<u32, String>,
+}
+
+#[derive(Clone, Default)]
 struct Place {
     extent: Extent,
     parent: Option<u64>,
+    /// A replica of this node has it, had it, or seeded it.
+    is_own: bool,
+    /// Its replicas by the map; empty: the map does not know it.
+    replicas: Vec<NodeId>,
+}
+
+impl Known {
+    fn version(&self) -> u64 {
+        let epochs = self.places.values().map(|place| place.extent.epoch);
+        epochs.fold(1, u64::saturating_add)
+    }
+
+    /// A shard keeps its first hash for ever. So where nobody here has heard of all splits, whoever begins later ends who begins
+    /// before, and no hash has two owners.
+    fn cut_overlaps(&mut self) {
+        let mut places: Vec<&mut Place> = self.places.values_mut().collect();
+        places.sort_unstable_by_key(|place| place.extent.first);
+        let mut next_first = None;
+        for place in places.into_iter().rev() {
+            let extent = &mut place.extent;
+            if let Some(before) = next_first.and_then(|next: u64| next.checked_sub(1)) {
+                extent.last = extent.last.min(before.max(extent.first));
+            }
+            next_first = Some(extent.first);
+        }
+    }
+
+    /// Of what is known and what is told the higher epoch stays.
+    fn take(&mut self, shard: u64, extent: Extent) -> &mut Place {
+        let new = Place {
+            extent,
+            ..Place::default()
+        };
+        let place = self.places.entry(shard).or_insert(new);
+        if extent.epoch > place.extent.epoch {
+            place.extent = extent;
+        }
+        place
+    }
+
+    /// The replicas of a shard; those of its parent while the map does not know it, since they make it.
+    fn replicas(&self, shard: u64) -> &[NodeId] {
+        let mut place = self.places.get(&shard);
+        while let Some(here) = place {
+            if !here.replicas.is_empty() {
+                return &here.replicas;
+            }
+            // A child's number is higher than its parent's, which ends this.
+            let parent = here.parent.filter(|parent| *parent < shard);
+            place = parent.and_then(|parent| self.places.get(&parent));
+        }
+        &[]
+    }
 }
 
 impl Default for LocalMap {
@@ -82,7 +162,7 @@ impl Default for LocalMap {
 }
 
 impl LocalMap {
-    /// The map's version: rises with every change of any shard's shape, and is the same wherever the same changes are applied.
+    /// The map's version: rises with every change of any shard's shape, and is the same wherever the same changes are known.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
@@ -95,23 +175,59 @@ impl LocalMap {
     /// All shards that are known, with the version that they make.
     pub(crate) fn all(&self) -> (u64, Vec<(u64, Extent)>) {
         let known = self.known.read();
-        let all = known.iter().map(|(shard, place)| (*shard, place.extent));
-        (version_of(&known), all.collect())
+        let all = known.places.iter();
+        let all = all.map(|(shard, place)| (*shard, place.extent));
+        (known.version(), all.collect())
+    }
+
+    /// The shards that this node's own replicas know of: they have them, had them, or seeded them.
+    pub(crate) fn own(&self) -> Vec<u64> {
+        let known = self.known.read();
+        let own = known.places.iter().filter(|(_, place)| place.is_own);
+        own.map(|(shard, _)| *shard).collect()
     }
 
     /// The range of a shard.
     pub(crate) fn extent(&self, shard: u64) -> Option<Extent> {
-        self.known.read().get(&shard).map(|place| place.extent)
+        let known = self.known.read();
+        known.places.get(&shard).map(|place| place.extent)
     }
 
     /// The shard that a child was seen to be split from.
     pub(crate) fn parent(&self, child: u64) -> Option<u64> {
-        self.known.read().get(&child).and_then(|place| place.parent)
+        let known = self.known.read();
+        known.places.get(&child).and_then(|place| place.parent)
     }
 
-    /// A shard of the founding, whose replica here may have no rows yet.
+    /// The replicas of a shard by the map, learners included; empty where the map does not say.
+    pub(crate) fn replicas(&self, shard: u64) -> Vec<NodeId> {
+        self.known.read().replicas(shard).to_vec()
+    }
+
+    /// Where a node is, by the map.
+    pub(crate) fn address(&self, node: u32) -> Option<String> {
+        self.known.read().nodes.get(&node).cloned()
+    }
+
+    /// Where the nodes are that take part, by the map.
+    pub(crate) fn addresses(&self) -> BTreeMap<u32, String> {
+        self.known.read().nodes.clone()
+    }
+
+    /// A shard of the founding, wherever it is.
     pub(crate) fn founded(&self, range: &ShardRange) {
-        self.learn([(range.shard, Extent::from(range), None)]);
+        self.change(|known| {
+            known.take(range.shard, Extent::from(range));
+        });
+    }
+
+    /// A replica of the shard is open here; it may have no rows yet.
+    pub(crate) fn opened(&self, shard: u64) {
+        self.change(|known| {
+            if let Some(place) = known.places.get_mut(&shard) {
+                place.is_own = true;
+            }
+        });
     }
 
     /// Entries are committed that seeded these children; the places are what their parent says of the map now.
@@ -129,17 +245,51 @@ impl LocalMap {
         self.newborn.lock().remove(&shard)
     }
 
-    /// Takes what a machine that was made of rows says of the map. Of what is known and what is told the higher epoch stays.
+    /// Takes what a machine that was made of rows says of the map.
     pub(crate) fn learn(&self, told: impl IntoIterator<Item = Told>) {
-        let mut known = self.known.write();
-        for (shard, extent, parent) in told {
-            let place = known.entry(shard).or_insert(Place { extent, parent });
-            place.parent = place.parent.or(parent);
-            if extent.epoch > place.extent.epoch {
-                place.extent = extent;
+        self.change(|known| {
+            for (shard, extent, parent) in told {
+                let place = known.take(shard, extent);
+                place.parent = place.parent.or(parent);
+                place.is_own = true;
             }
+        });
+    }
+
+    /// Takes a copy of the cluster's map; an older one than was taken before says nothing.
+    pub(crate) fn follow(&self, map: &ShardMap) {
+        if !map.is_founded() {
+            return;
         }
-        let version = version_of(&known);
+        self.change(|known| {
+            if map.version <= known.map {
+                return;
+            }
+            known.map = map.version;
+            for shard in &map.shards {
+                let place = known.take(shard.id, Extent::from(shard));
+                place.replicas = shard.members.replicas.iter().map(|r| r.id).collect();
+            }
+            let present = map.present_nodes();
+            known.nodes = present.map(|n| (n.number, n.address.clone())).collect();
+        });
+    }
+
+    /// This node has a shard no more, and nothing of it.
+    pub(crate) fn left(&self, shard: u64) {
+        self.take_newborn(shard);
+        self.change(|known| {
+            if let Some(place) = known.places.get_mut(&shard) {
+                place.is_own = false;
+            }
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Known)) {
+        let mut known = self.known.write();
+        change(&mut known);
+        known.cut_overlaps();
+        let version = known.version();
         // Under the lock, so that versions are published in their order.
         if self.version.swap(version, Ordering::AcqRel) != version {
             self.news.notify_one();
@@ -164,57 +314,6 @@ pub(crate) fn places(machine: &Machine) -> Vec<Told> {
         .collect()
 }
 
-fn version_of(known: &BTreeMap<u64, Place>) -> u64 {
-    let epochs = known.values().map(|place| place.extent.epoch);
-    epochs.fold(1, u64::saturating_add)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use futures::FutureExt;
-
-    const WHOLE: ShardRange = ShardRange {
-        shard: 1,
-        first: 0,
-        last: u64::MAX,
-    };
-
-    const fn extent(first: u64, last: u64, epoch: u64) -> Extent {
-        Extent { first, last, epoch }
-    }
-
-    #[test]
-    fn a_split_is_one_change() {
-        let map = LocalMap::default();
-        map.founded(&WHOLE);
-        assert!(map.news().now_or_never().is_none());
-        let split = [
-            (1, extent(0, 9, 1), None),
-            (2, extent(10, u64::MAX, 1), Some(1)),
-        ];
-        map.seeded(&split, Vec::new());
-        assert!(map.news().now_or_never().is_some());
-        let expected = vec![(1, split[0].1), (2, split[1].1)];
-        assert_eq!(map.all(), (3, expected));
-        assert_eq!(
-            (map.version(), map.parent(2), map.parent(1)),
-            (3, Some(1), None)
-        );
-        // A repeat, and what was before, change nothing.
-        map.seeded(&split, Vec::new());
-        map.founded(&WHOLE);
-        assert!(map.news().now_or_never().is_none());
-        assert_eq!(map.extent(1), Some(extent(0, 9, 1)));
-    }
-
-    #[test]
-    fn what_a_child_became_is_not_taken_back_by_what_its_parent_remembers() {
-        let map = LocalMap::default();
-        map.learn([(2, extent(10, 14, 2), None)]);
-        map.learn([(1, extent(0, 9, 1), None), (2, extent(10, 20, 1), Some(1))]);
-        assert_eq!(map.extent(2), Some(extent(10, 14, 2)));
-        assert_eq!(map.parent(2), Some(1));
-        assert!(map.extent(3).is_none() && map.take_newborn(2).is_none());
-    }
-}
+#[path = "local_map_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@
 mod contract;
 mod disk;
 mod known;
+mod places;
 mod polls;
 mod restart;
 mod servers;

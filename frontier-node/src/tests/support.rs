@@ -258,6 +258,17 @@ pub(super) async fn status(frontier: &Arc<dyn Frontier>, shard: u64) -> pb::Shar
         .unwrap()
 }
 
+/// Waits for something that comes.
+pub(super) async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
+    assert!(waited.is_ok(), "not in time: {what}");
+}
+
 /// P2's equation.
 pub(super) fn assert_conserved(status: &pb::ShardStatusResponse) {
     let t = status.terms.unwrap();

@@ -1,5 +1,6 @@
 //! The command line of `ctl`.
 
+use super::backup::{BackupArgs, RestoreArgs};
 use crate::duration;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,8 +44,25 @@ pub(super) enum Command {
     CancelJob(CancelArgs),
     /// Ask a shard's leader to hand over to another node, once.
     TransferLeader(TransferArgs),
+    /// Tell the map that a shard went on with one replica, by `escapement recover-unsafe`.
+    Adopt(AdoptArgs),
+    /// Copy every shard, the map and the identity, with its secret, into a directory, while the crawl goes on. Not the pages.
+    Backup(BackupArgs),
+    /// Fill a new, empty cluster of any shape with a backup. Run again after an interruption it goes on.
+    Restore(RestoreArgs),
     #[command(flatten)]
     Data(super::data::Command),
+}
+
+/// Arguments of `adopt`.
+#[derive(Debug, clap::Args)]
+pub(super) struct AdoptArgs {
+    /// The shard.
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) shard: u64,
+    /// Yes, its other replicas are gone for good.
+    #[arg(long)]
+    pub(super) yes: bool,
 }
 
 /// Arguments of `jobs`.

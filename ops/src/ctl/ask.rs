@@ -82,6 +82,11 @@ impl Asker {
         })
     }
 
+    /// For calls that wait for each step anew.
+    pub(super) const fn admin(&self) -> &Admin {
+        &self.admin
+    }
+
     /// One call, tried again while nobody answers.
     pub(super) async fn ask<R>(
         &mut self,

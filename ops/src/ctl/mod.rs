@@ -2,15 +2,19 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `adopt` | the map takes over what `recover-unsafe` made of a shard |
 //! | `args` | the command line |
 //! | `ask` | one call, waited for, and its end as an exit code |
 //! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
+//! | `backup` | `backup`, `restore` |
 //! | `split`, `transfer` | changes; `cancel-job` is in `split` |
 //! | `tables`, `json` | the answers for people and for programs |
 
+mod adopt;
 mod args;
 mod ask;
+mod backup;
 mod data;
 mod json;
 mod reads;
@@ -52,6 +56,9 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Split(args) => split::run(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
+        Command::Adopt(args) => adopt::run(&mut asker, args).await,
+        Command::Backup(args) => backup::backup(&mut asker, args).await,
+        Command::Restore(args) => backup::restore(&mut asker, args).await,
         Command::Data(command) => data::run(&mut asker, args, command).await,
     }
 }

@@ -1,5 +1,7 @@
 //! `admin.v1` of a cluster, asked at whichever of its nodes answers.
 
+mod backups;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -8,6 +10,8 @@ use pb::admin_client::AdminClient;
 use proto::admin_v1 as pb;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Response, Status};
+
+pub use backups::Export;
 
 use crate::AddressError;
 use crate::limits::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, MESSAGE_SIZE_BYTES, PEERS};

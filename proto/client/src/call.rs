@@ -1,6 +1,7 @@
 //! One call to a shard: whom it asks, in which order, how long it waits for each, and when it gives up.
 //!
-//! The known leader is asked first, hints are followed. A process that keeps silent is still listened to while others are
+//! The known leader is asked first, then the shard's replicas by the map, and hints are followed. Who does not have the shard says
+//! who has; where none of the replicas helps, the map may be old, and is read again. A process that keeps silent is still listened to while others are
 //! asked, so that a slow leader costs nothing and a paused one no more than one patience. While nobody leads, all calls of
 //! a router together ask once a turn (case L23), and after a while they fail at once.
 
@@ -15,13 +16,13 @@ use futures::{Future, StreamExt};
 use tokio::time::Instant;
 
 use crate::limits::{
-    ELECTION_PAUSE_MS, LEADER_HOPS, OPEN_TRIES, QUORUM_LOST_MS, SUSPECT_ATTEMPT_MS,
+    ELECTION_PAUSE_MS, LEADER_HOPS, OPEN_TRIES, QUORUM_LOST_MS, SHARD_REPLICAS, SUSPECT_ATTEMPT_MS,
 };
-use crate::peers::Known;
+use crate::peers::{Known, most_are_down};
 use crate::request_id;
 use crate::retry::between;
 use crate::shard_state::ShardState;
-use crate::{CallError, Frontier, Router};
+use crate::{CallError, Frontier, Router, RouterError};
 
 /// What kind of call it is.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +78,10 @@ struct Call<'a, R, F> {
     hops: usize,
     /// Peers that do not have the shard, or not what is asked of it.
     strangers: BTreeSet<String>,
+    /// Those who have it by what strangers said.
+    named: Vec<Arc<Known>>,
+    /// The map is being read again, since nobody helps.
+    look_up: Option<BoxFuture<'a, Result<(), RouterError>>>,
     retry_after_ms: u64,
 }
 
@@ -120,6 +125,8 @@ impl Router {
             hinted: None,
             hops: 0,
             strangers: BTreeSet::new(),
+            named: Vec::new(),
+            look_up: None,
             retry_after_ms: 0,
         };
         Box::pin(call.run()).await
@@ -183,6 +190,13 @@ where
                 self.asked.retain(|asked| !Arc::ptr_eq(asked, &peer));
                 self.judge(&peer, result).await
             }
+            result = async { self.look_up.as_mut()?.await.err() }, if self.look_up.is_some() => {
+                self.look_up = None;
+                if let Some(error) = result {
+                    tracing::warn!(%error, "cannot refresh the shard map");
+                }
+                self.look()
+            }
             () = found, if news => match self.fresh_leader() {
                 Some(_) => self.look(),
                 None => Next::Pause(until.saturating_duration_since(Instant::now())),
@@ -213,11 +227,13 @@ where
         if let Some(result) = self.over(now) {
             return Next::End(result);
         }
+        self.look_up(now);
         if let Some(leader) = self.state.leader().filter(|leader| !self.is_asked(leader)) {
             return Next::Ask(leader);
         }
-        let peers = self.router.peers.by_health();
+        let peers = self.replicas();
         if let [only] = peers.as_slice()
+            && self.hinted.is_none()
             && !self.is_asked(only)
         {
             return Next::Ask(Arc::clone(only));
@@ -238,6 +254,32 @@ where
             (0, None) => Next::Pause(election_pause()),
             (0, Some(first)) => Next::Ask(Arc::clone(first)),
             (count, _) => Next::Ask(Arc::clone(well[turn % count])),
+        }
+    }
+
+    /// Those who may have the shard, best asked first: by the map and by what others said. If all of those have said that they
+    /// have it not, anybody may.
+    fn replicas(&self) -> Vec<Arc<Known>> {
+        let mut peers = self.router.replicas(self.shard);
+        let is_new = |peer: &&Arc<Known>| !peers.iter().any(|known| Arc::ptr_eq(known, peer));
+        let named: Vec<_> = self.named.iter().filter(is_new).cloned().collect();
+        peers.extend(named);
+        peers.retain(|peer| !self.strangers.contains(peer.name()));
+        if peers.is_empty() {
+            peers = self.router.peers.by_health();
+        }
+        peers
+    }
+
+    /// Reads the map again where all replicas were asked in vain: they may have been replaced.
+    fn look_up(&mut self, now: Instant) {
+        if self.look_up.is_none()
+            && !self.said.is_empty()
+            && !self.router.table().replicas(self.shard).is_empty()
+            && self.is_everybody_ruled_out()
+            && self.router.may_look_up(now)
+        {
+            self.look_up = Some(Box::pin(self.router.catch_up()));
         }
     }
 
@@ -263,6 +305,14 @@ where
                 self.no_help(peer, "does not have it");
                 let again = !self.strangers.insert(peer.name().to_owned());
                 self.stranger(map_version, again).await
+            }
+            CallError::NotHere {
+                map_version,
+                replica_addresses,
+            } => {
+                peer.health.answered();
+                self.no_help(peer, "does not have it");
+                self.elsewhere(peer, map_version, &replica_addresses).await
             }
             CallError::Unavailable {
                 reason,
@@ -345,6 +395,30 @@ where
         })
     }
 
+    /// A peer says that others have the shard: they are asked. They may lag behind it, so it may be asked again later.
+    async fn elsewhere(
+        &mut self,
+        peer: &Arc<Known>,
+        map_version: u64,
+        addresses: &[String],
+    ) -> Next<R> {
+        if map_version > self.router.map_version()
+            && let Err(error) = self.router.catch_up().await
+        {
+            tracing::warn!(%error, "cannot refresh the shard map");
+        }
+        let named = addresses.iter().take(SHARD_REPLICAS);
+        self.named = named.filter_map(|at| self.router.peers.at(at)).collect();
+        let is_new = self.strangers.insert(peer.name().to_owned());
+        let replicas = self.router.replicas(self.shard);
+        let mut all = replicas.iter().chain(&self.named);
+        if is_new && !all.all(|replica| self.strangers.contains(replica.name())) {
+            return self.look();
+        }
+        self.strangers.clear();
+        Next::Pause(election_pause())
+    }
+
     /// A peer does not have the shard: its map is newer than ours, or it is none of the shard's replicas. Or it has it, and what
     /// is asked went to a child: then nobody else has it either, and the caller asks the child.
     async fn stranger(&mut self, map_version: u64, again: bool) -> Next<R> {
@@ -355,7 +429,7 @@ where
             tracing::warn!(%error, "cannot refresh the shard map");
         }
         let after = self.router.table();
-        let peers = self.router.peers.all();
+        let peers = self.router.replicas(self.shard);
         let answering = peers.iter().filter(|peer| !peer.health.is_down()).count();
         let is_gone = after.entry(self.shard).is_none();
         let is_split = after.is_part_of(self.shard, &before);
@@ -391,28 +465,33 @@ where
     /// may somebody who was not asked yet, on whichever call's turn.
     fn is_leaderless(&self, now: Instant) -> bool {
         let longest_ms = self.router.options.leaderless_ms;
+        let unheard = now.saturating_duration_since(self.leader_heard);
+        let is_over = |limit_ms| unheard >= Duration::from_millis(limit_ms);
+        if !is_over(longest_ms.min(QUORUM_LOST_MS)) {
+            return false;
+        }
+        let replicas = self.router.replicas(self.shard);
         let (is_quiet, most_are_down) = (
             self.asked.is_empty(),
-            self.router.peers.most_are_down() && self.router.peers.len() > 1,
+            most_are_down(&replicas) && replicas.len() > 1,
         );
         let limit_ms = match (is_quiet, most_are_down) {
             (true, true) => longest_ms.min(QUORUM_LOST_MS),
             (true, false) | (false, true) => longest_ms,
             (false, false) => return false,
         };
-        now.saturating_duration_since(self.leader_heard) >= Duration::from_millis(limit_ms)
-            && self.is_everybody_ruled_out()
+        is_over(limit_ms) && self.is_everybody_ruled_out()
     }
 
     fn is_everybody_ruled_out(&self) -> bool {
-        let peers = self.router.peers.all();
-        let mut peers = peers.iter();
-        peers.all(|peer| peer.health.is_down() || self.state.is_ruled_out(peer))
+        let replicas = self.router.replicas(self.shard);
+        let mut replicas = replicas.iter();
+        replicas.all(|peer| peer.health.is_down() || self.state.is_ruled_out(peer))
     }
 
     fn reason(&self) -> String {
         let mut reason = format!("shard {}: no leader known", self.shard);
-        for peer in self.router.peers.all() {
+        for peer in self.router.replicas(self.shard) {
             let why = match self.said.get(peer.name()) {
                 Some(why) => why,
                 None if peer.health.is_down() => "unreachable",
@@ -434,3 +513,8 @@ fn election_pause() -> Duration {
 #[cfg(test)]
 #[path = "call_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "places_tests.rs"]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod places_tests;

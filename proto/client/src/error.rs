@@ -9,11 +9,19 @@ pub enum CallError {
         /// Where the leader is, if known; empty otherwise.
         leader_address: String,
     },
-    /// The shard is not known here, or its map is newer than the caller's.
+    /// The shard is not known here, or does not own what is asked of it by a map that is newer than the caller's.
     #[error("the shard is not here; the shard map is at version {map_version}")]
     WrongShard {
         /// Version of the map that says so.
         map_version: u64,
+    },
+    /// The shard is on other nodes. Nothing was done.
+    #[error("the shard is on other nodes{}", hints(.replica_addresses))]
+    NotHere {
+        /// Version of the map that says so.
+        map_version: u64,
+        /// `host:port` of those nodes, as far as is known.
+        replica_addresses: Vec<String>,
     },
     /// A limit of the request or of the server.
     #[error("over the limit {limit}: {value} of at most {max}")]
@@ -55,11 +63,18 @@ impl CallError {
     /// Whether the same call may succeed later or elsewhere.
     pub const fn is_retryable(&self) -> bool {
         match self {
-            Self::NotLeader { .. } | Self::WrongShard { .. } | Self::Unavailable { .. } => true,
+            Self::NotLeader { .. }
+            | Self::WrongShard { .. }
+            | Self::NotHere { .. }
+            | Self::Unavailable { .. } => true,
             Self::OverLimit { retry_after_ms, .. } => *retry_after_ms > 0,
             Self::StaleCall { .. } | Self::Invalid { .. } => false,
         }
     }
+}
+
+fn hints(addresses: &[String]) -> String {
+    hint(&addresses.join(", "))
 }
 
 fn hint(address: &str) -> String {

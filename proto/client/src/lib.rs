@@ -31,7 +31,7 @@ mod traffic;
 mod window;
 mod wire_error;
 
-pub use admin::{Admin, AdminError};
+pub use admin::{Admin, AdminError, Export};
 pub use error::CallError;
 pub use frontier::Frontier;
 pub use grpc::{AddressError, GrpcFrontier};

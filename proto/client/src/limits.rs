@@ -18,6 +18,8 @@ pub const LEASE_WAIT_MS: u64 = 60_000;
 pub const MESSAGE_SIZE_BYTES: usize = 16 << 20;
 /// How long a call over gRPC may take, its asked wait apart, ms.
 pub const CALL_TIMEOUT_MS: u64 = 15_000;
+/// How long the next part of an export may take, ms.
+pub const EXPORT_STALL_MS: u64 = 30_000;
 /// How long a connection may take to open, ms.
 pub const CONNECT_TIMEOUT_MS: u64 = 1_500;
 /// After how long without a frame a connection with open calls is asked whether it lives, ms.
@@ -42,6 +44,10 @@ pub const SUSPECT_MS: (u64, u64) = (250, 2_000);
 pub const DEAD_MS: (u64, u64) = (250, 2_000);
 /// Time between two questions for one shard's leader, all calls of a router together, ms.
 pub const SEARCH_TURN_MS: u64 = 20;
+/// Replicas of one shard that an answer may name, at most.
+pub const SHARD_REPLICAS: usize = 16;
+/// Least time between two readings of the map by calls whose shards' replicas do not help, all together, ms.
+pub const LOOK_UP_PAUSE_MS: u64 = 500;
 /// Shortest and longest pause of one call before it asks for the leader again, ms.
 pub const ELECTION_PAUSE_MS: (u64, u64) = (20, 100);
 /// Hints that one call follows in a row without a pause.

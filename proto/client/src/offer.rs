@@ -326,7 +326,7 @@ impl<'a> Delivery<'a> {
             | CallError::Unavailable { retry_after_ms, .. } => {
                 self.asked_pause_ms = self.asked_pause_ms.max(retry_after_ms);
             }
-            CallError::WrongShard { .. } => self.end.is_stale = true,
+            CallError::WrongShard { .. } | CallError::NotHere { .. } => self.end.is_stale = true,
             CallError::NotLeader { .. } | CallError::StaleCall { .. } => {}
         }
     }

@@ -78,21 +78,22 @@ impl Peers {
         self.list.read().len()
     }
 
-    /// The peers in the order in which they are best asked: those that answer first, then those that failed longest ago.
+    /// The peers in the order in which they are best asked.
     pub(crate) fn by_health(&self) -> Vec<Arc<Known>> {
-        let mut peers: Vec<_> = self
-            .all()
-            .into_iter()
-            .map(|peer| (peer.health.suspect_until(), peer))
-            .collect();
-        peers.sort_by_key(|(suspect_until, _)| *suspect_until);
-        peers.into_iter().map(|(_, peer)| peer).collect()
+        by_health(self.all())
     }
 
-    /// Whether more than half of them do not answer.
-    pub(crate) fn most_are_down(&self) -> bool {
-        let list = self.list.read();
-        list.iter().filter(|peer| peer.health.is_down()).count() * 2 > list.len()
+    /// Forgets those that were learnt and are not wanted any more.
+    pub(crate) fn keep_learnt(&self, is_wanted: impl Fn(&str) -> bool) {
+        let is_kept = |peer: &Arc<Known>| !peer.learnt || is_wanted(&peer.address);
+        let mut list = self.list.write();
+        for gone in list.iter().filter(|peer| !is_kept(peer)) {
+            tracing::info!(
+                address = gone.address,
+                "a frontier process takes part no more"
+            );
+        }
+        list.retain(is_kept);
     }
 
     /// The peer at an address, made known if it is new. None for no address, or for one that cannot be called.
@@ -150,6 +151,21 @@ impl Peers {
     }
 }
 
+/// Those that answer first, then those that failed longest ago.
+pub(crate) fn by_health(peers: Vec<Arc<Known>>) -> Vec<Arc<Known>> {
+    let with_health = peers.into_iter();
+    let mut peers: Vec<_> = with_health
+        .map(|peer| (peer.health.suspect_until(), peer))
+        .collect();
+    peers.sort_by_key(|(suspect_until, _)| *suspect_until);
+    peers.into_iter().map(|(_, peer)| peer).collect()
+}
+
+/// Whether more than half of them do not answer.
+pub(crate) fn most_are_down(peers: &[Arc<Known>]) -> bool {
+    peers.iter().filter(|peer| peer.health.is_down()).count() * 2 > peers.len()
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -179,9 +195,21 @@ mod tests {
             .map(|port| peers.at(&format!("127.0.0.1:{port}")).unwrap())
             .collect();
         all[0].health.failed();
-        assert!(!peers.most_are_down());
+        assert!(!most_are_down(&all));
         all[1].health.failed();
-        assert!(peers.most_are_down());
+        assert!(most_are_down(&all));
         assert_eq!(peers.by_health()[0].address, "127.0.0.1:3");
+    }
+
+    #[tokio::test]
+    async fn only_what_was_learnt_is_forgotten() {
+        let peers = Peers::new(Vec::new(), Arc::default());
+        peers.add("127.0.0.1:1", false).unwrap();
+        for port in [2, 3] {
+            assert!(peers.at(&format!("127.0.0.1:{port}")).is_some());
+        }
+        peers.keep_learnt(|address| address.ends_with(":3"));
+        let left: Vec<_> = peers.all().iter().map(|p| p.address.clone()).collect();
+        assert_eq!(left, ["127.0.0.1:1", "127.0.0.1:3"]);
     }
 }

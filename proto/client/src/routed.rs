@@ -127,6 +127,7 @@ impl Frontier for RoutedFrontier {
             version: self.0.map_version(),
             shards: self.0.shards(),
             identity: Some(self.0.identity()),
+            node_addresses: self.0.addresses(),
         })
     }
 

@@ -5,18 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::limits::{
-    ATTEMPT_MS, CALL_MS, LEADERLESS_MS, OFFER_CONCURRENCY, OFFER_DEADLINE_MS, RETRY_PAUSE_MS,
-    SUSPECT_ATTEMPT_MS,
+    ATTEMPT_MS, CALL_MS, LEADERLESS_MS, LOOK_UP_PAUSE_MS, OFFER_CONCURRENCY, OFFER_DEADLINE_MS,
+    RETRY_PAUSE_MS, SUSPECT_ATTEMPT_MS,
 };
-use crate::peers::{Known, Peer, Peers};
+use crate::peers::{Known, Peer, Peers, by_health};
 use crate::request_id::RequestIds;
 use crate::shard_state::{ShardState, ShardStates};
 use crate::shard_table::{MapError, ShardTable};
 use crate::traffic::Traffic;
 use crate::{AddressError, CallError};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use proto::frontier_v1 as pb;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use urlkey::{CANONICALIZER_VERSION, SuffixList};
 
 /// Options of a [`Router`].
@@ -112,6 +113,8 @@ pub struct Router {
     version: watch::Sender<u64>,
     /// Somebody reads the map because an answer showed a newer one.
     is_catching_up: AtomicBool,
+    /// When the map may be read again because replicas do not help.
+    next_look_up: Mutex<Option<Instant>>,
 }
 
 impl Router {
@@ -156,6 +159,7 @@ impl Router {
             refreshing: tokio::sync::Mutex::new(()),
             version: watch::Sender::new(0),
             is_catching_up: AtomicBool::new(false),
+            next_look_up: Mutex::default(),
         }
     }
 
@@ -182,8 +186,8 @@ impl Router {
         Arc::clone(&self.traffic)
     }
 
-    /// Reads the shard map again, of the first process that answers with one not older than ours. Calls at the same
-    /// moment share one reading.
+    /// Reads the shard map again, until a process answers with one not older than ours; what others say is put together with
+    /// what is known. Calls at the same moment share one reading.
     ///
     /// # Errors
     ///
@@ -192,8 +196,8 @@ impl Router {
         self.read_again(0).await
     }
 
-    /// The same when an answer showed that the map is behind: of the first process that has a newer one. Where nobody has, one
-    /// that is as new as ours is taken: other changes may be in it.
+    /// The same when an answer showed that the map is behind: until a process has a newer one. Where nobody has, everybody has
+    /// been asked: one that is as new as ours may have other changes in it.
     ///
     /// # Errors
     ///
@@ -225,22 +229,22 @@ impl Router {
         }
         let wanted = before.version.saturating_add(step);
         let mut end = Err(RouterError::NoPeers);
-        let mut as_new = None;
         for peer in self.peers.by_health() {
             match self.read_map(&peer).await {
-                Ok(response) if response.version >= wanted => return self.take(response),
-                // Not what is wanted, or behind what another one said before: perhaps the next one is not.
                 Ok(response) => {
-                    if response.version == before.version {
-                        as_new = Some(response);
+                    let is_wanted = response.version >= wanted;
+                    self.take(response)?;
+                    if is_wanted {
+                        return Ok(());
                     }
+                    // Something may have been in it; perhaps the next one knows more.
                     end = Ok(());
                 }
                 Err(error) if end.is_err() => end = Err(RouterError::Unreachable(error)),
                 Err(_) => {}
             }
         }
-        as_new.map_or(end, |response| self.take(response))
+        end
     }
 
     async fn read_map(&self, peer: &Known) -> Result<pb::ShardMapResponse, CallError> {
@@ -273,21 +277,18 @@ impl Router {
     }
 
     fn take(&self, response: pb::ShardMapResponse) -> Result<(), RouterError> {
-        let table = Arc::new(ShardTable::new(response)?);
-        check_identity(&table.identity, &self.options.suffixes)?;
-        {
+        let told = ShardTable::new(response)?;
+        check_identity(&told.identity, &self.options.suffixes)?;
+        let table = {
             let mut current = self.table.write();
-            if table.version < current.version {
-                return Ok(());
-            }
-            *current = Arc::clone(&table);
-            self.version.send_if_modified(|version| {
-                let is_new = *version != table.version;
-                *version = table.version;
-                is_new
-            });
-        }
+            *current = Arc::new(current.with(told));
+            let version = current.version;
+            self.version
+                .send_if_modified(|known| std::mem::replace(known, version) != version);
+            Arc::clone(&current)
+        };
         self.states.keep(|shard| table.entry(shard).is_some());
+        self.follow_nodes(&table);
         for entry in table.entries() {
             if let Some(leader) = self.peers.at(&entry.leader_address)
                 && leader.health.suspect_until().is_none()
@@ -296,6 +297,40 @@ impl Router {
             }
         }
         Ok(())
+    }
+
+    /// Knows all nodes of the map; where the map says who takes part, no others but those that were given.
+    fn follow_nodes(&self, table: &ShardTable) {
+        if table.nodes.is_empty() {
+            return;
+        }
+        for address in &table.nodes {
+            self.peers.at(address);
+        }
+        self.peers.keep_learnt(|address| table.names(address));
+    }
+
+    /// Those who may have a shard, best asked first: its replicas by the map, or everybody where the map does not say.
+    pub(crate) fn replicas(&self, shard: u64) -> Vec<Arc<Known>> {
+        let table = self.table();
+        let replicas = table.replicas(shard).iter();
+        let replicas: Vec<_> = replicas
+            .filter_map(|address| self.peers.at(address))
+            .collect();
+        if replicas.is_empty() {
+            return self.peers.by_health();
+        }
+        by_health(replicas)
+    }
+
+    /// Whether the map may be read again because a shard's replicas do not help: now and then, all shards together.
+    pub(crate) fn may_look_up(&self, now: Instant) -> bool {
+        let mut next = self.next_look_up.lock();
+        let is_free = next.is_none_or(|next| next <= now);
+        if is_free {
+            *next = Some(now + Duration::from_millis(LOOK_UP_PAUSE_MS));
+        }
+        is_free
     }
 
     pub(crate) fn shard_state(&self, shard: u64) -> Arc<ShardState> {

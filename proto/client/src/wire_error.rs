@@ -31,7 +31,9 @@ impl From<Status> for CallError {
 
 fn code(error: &CallError) -> Code {
     match error {
-        CallError::NotLeader { .. } | CallError::WrongShard { .. } => Code::FailedPrecondition,
+        CallError::NotLeader { .. } | CallError::WrongShard { .. } | CallError::NotHere { .. } => {
+            Code::FailedPrecondition
+        }
         CallError::OverLimit { .. } => Code::ResourceExhausted,
         CallError::StaleCall { .. } => Code::Aborted,
         CallError::Invalid { .. } => Code::InvalidArgument,
@@ -45,6 +47,13 @@ fn detail(error: CallError) -> Detail {
             Detail::NotLeader(pb::NotLeader { leader_address })
         }
         CallError::WrongShard { map_version } => Detail::WrongShard(pb::WrongShard { map_version }),
+        CallError::NotHere {
+            map_version,
+            replica_addresses,
+        } => Detail::NotHere(pb::NotHere {
+            map_version,
+            replica_addresses,
+        }),
         CallError::OverLimit {
             limit,
             value,
@@ -85,6 +94,10 @@ fn read_detail(status: &Status) -> Option<CallError> {
         },
         Detail::WrongShard(d) => CallError::WrongShard {
             map_version: d.map_version,
+        },
+        Detail::NotHere(d) => CallError::NotHere {
+            map_version: d.map_version,
+            replica_addresses: d.replica_addresses,
         },
         Detail::OverLimit(d) => CallError::OverLimit {
             limit: d.limit,
@@ -140,6 +153,10 @@ mod tests {
                 leader_address: "127.0.0.1:7".into(),
             },
             CallError::WrongShard { map_version: 3 },
+            CallError::NotHere {
+                map_version: 4,
+                replica_addresses: vec!["127.0.0.2:7".into(), "127.0.0.3:7".into()],
+            },
             CallError::OverLimit {
                 limit: "items".into(),
                 value: 9,

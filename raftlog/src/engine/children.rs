@@ -7,14 +7,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rocksdb::{Direction, IteratorMode};
-
+use super::descriptors::all_descriptors;
 use super::{Engine, Shared};
 use crate::db_cell::Generation;
 use crate::errors::{GroupError, StateError};
 use crate::group::{AppliedState, load_applied};
-use crate::ids::GroupId;
-use crate::log::{LogField, field_key, fields_start};
+use crate::ids::{GroupId, NodeId, comes_after};
 use crate::state::StateView;
 use crate::wire::DescriptorMsg;
 
@@ -28,6 +26,8 @@ pub enum ChildGroup {
     /// Rows here say that it was founded, and no entry that was applied here did it: they came with a snapshot of the founding
     /// group. It can be joined ([`Engine::create_replica`]).
     Elsewhere,
+    /// It was founded here and this replica of it was removed for good. Nothing was changed.
+    Removed,
     /// Nothing here says that it was founded; not any more, if the disk failed and entries are being applied again.
     Unfounded,
 }
@@ -56,55 +56,58 @@ impl Shared {
         })
     }
 
-    /// The groups with a descriptor. Blocks.
+    /// The groups that are here. Blocks.
     fn created(&self) -> Result<BTreeSet<GroupId>, String> {
         let db = self.log_cell.get().map_err(|error| error.to_string())?;
-        let (tag, start) = fields_start();
-        let mut created = BTreeSet::new();
-        for row in db.iterator(IteratorMode::From(&start, Direction::Forward)) {
-            let (key, _) = row.map_err(|error| error.to_string())?;
-            if key.first() != Some(&tag) {
-                break;
-            }
-            let id = key.get(1..9).and_then(|bytes| bytes.try_into().ok());
-            if let Some(group_id) = id.map(u64::from_be_bytes)
-                && key.as_ref() == field_key(group_id, LogField::Descriptor)
-            {
-                created.insert(group_id);
-            }
-        }
-        Ok(created)
+        let known = all_descriptors(&db, self.options.node_id)?.into_iter();
+        let here = known.filter(|(_, descriptor)| !descriptor.removed);
+        Ok(here.map(|(group_id, _)| group_id).collect())
     }
 }
 
 impl Engine {
-    /// Makes a group exist that an entry of another group founded here. Its rows are not touched. Repeating it changes
+    /// Makes a group exist that an entry of another group founded here, as the replica that the founding group's was: `own`. Its rows are not touched. Repeating it changes
     /// nothing; a crash on the way leaves nothing or everything. `is_named` says whether the rows of the founding group name
     /// this one as founded; both are looked at in one view, since one batch writes them.
     ///
     /// # Errors
     ///
-    /// The log or the state cannot be read, flushed or written.
+    /// [`GroupError::Invalid`] where the founding entry does not name `own` among the members. Or the log or the state cannot
+    /// be read, flushed or written.
     pub async fn create_child(
         &self,
         group_id: GroupId,
+        own: NodeId,
         is_named: impl FnOnce(&StateView<'_>) -> bool + Send + 'static,
     ) -> Result<ChildGroup, GroupError> {
-        if self.shared.descriptor_of(group_id).await?.is_some() {
-            return Ok(ChildGroup::Existed);
+        self.check_own(group_id, own)?;
+        let _one_at_a_time = self.shared.making.lock().await;
+        match self.shared.descriptor_of(group_id).await? {
+            Some(known) if !known.removed => return Ok(ChildGroup::Existed),
+            Some(known) if !comes_after(own, known.replica) => return Ok(ChildGroup::Removed),
+            Some(known) if known.unfinished => self.finish_removal(group_id, known).await?,
+            _ => {}
         }
-        let storage = |reason: String| GroupError::Storage { group_id, reason };
         let there = Arc::clone(&self.shared);
-        let look = move || there.find_child(group_id, is_named);
-        let found = self.shared.read_lanes.run(group_id, look).await;
-        let found = found.map_err(|error| storage(error.to_string()))?;
-        let found = found.map_err(|error| storage(error.to_string()))?;
+        let look = move || {
+            let found = there.find_child(group_id, is_named);
+            found.map_err(|error| error.to_string())
+        };
+        let found = self.shared.look(group_id, look).await?;
         if found.applied.log_id.is_none() {
             return Ok(match found.is_named {
                 true => ChildGroup::Elsewhere,
                 false => ChildGroup::Unfounded,
             });
         }
+        let membership = &found.applied.membership;
+        if !membership.nodes().any(|(member, _)| *member == own) {
+            return Err(GroupError::Invalid {
+                group_id,
+                reason: format!("replica {own} is none of its founding members"),
+            });
+        }
+        let storage = |reason: String| GroupError::Storage { group_id, reason };
         let flushed = self.shared.flusher.flush().await;
         flushed.map_err(|error| storage(error.to_string()))?;
         // Rows that were read before the database was opened again may be gone.
@@ -112,26 +115,21 @@ impl Engine {
             return Err(storage("the state was opened again meanwhile".to_owned()));
         }
         let descriptor = DescriptorMsg {
-            members: found.applied.membership.voter_ids().collect(),
-            joined: false,
+            members: membership.voter_ids().collect(),
+            replica: own,
+            ..DescriptorMsg::default()
         };
         self.write_founding(group_id, &descriptor).await?;
         Ok(ChildGroup::Created)
     }
 
-    /// The groups that exist here, open or not: founded, joined, or made of another group's rows.
+    /// The groups that exist here, open or not: founded, joined, or made of another group's rows. Not those that were removed.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
     pub async fn created_groups(&self) -> Result<BTreeSet<GroupId>, GroupError> {
-        let storage = |reason: String| GroupError::Storage {
-            group_id: 0,
-            reason,
-        };
         let there = Arc::clone(&self.shared);
-        let read = self.shared.read_lanes.run(0, move || there.created()).await;
-        read.map_err(|error| storage(error.to_string()))?
-            .map_err(storage)
+        self.shared.look(0, move || there.created()).await
     }
 }

@@ -12,6 +12,7 @@ use prost::Message;
 use rocksdb::{Cache, DB, WriteOptions};
 use tokio::sync::Semaphore;
 
+use super::removal::finish_removals;
 use super::whole::{check_log, check_state, log_dir, state_dir};
 use super::{Engine, Shared};
 use crate::db_cell::DbCell;
@@ -51,6 +52,15 @@ impl Engine {
         crate::make_durable_dir(&options.dir).map_err(|error| io_error(&options.dir, error))?;
         let (log_cell, state_cell, state_cache) = open_databases(&options)?;
         check_identity(&*log_cell.get().map_err(closed)?, &options)?;
+        finish_removals(
+            &*log_cell.get().map_err(closed)?,
+            &*state_cell.get().map_err(closed)?,
+            options.node_id,
+        )
+        .map_err(|reason| OpenError::Io {
+            dir: options.dir.clone(),
+            reason,
+        })?;
         let staging = options.dir.join("staging");
         reset_dir(&staging).map_err(|error| io_error(&staging, error))?;
         let start_error = |error| io_error(&options.dir, error);
@@ -91,6 +101,7 @@ impl Engine {
             closed: Mutex::new(false),
             closed_changed: Condvar::new(),
             slots: Mutex::default(),
+            making: tokio::sync::Mutex::default(),
             options: options.clone(),
         });
         let (threads, tasks) = match options.threads.disk() {

@@ -1,5 +1,8 @@
 //! What arrives from other replicas.
 
+use std::sync::Arc;
+use std::task::Poll;
+
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -7,11 +10,13 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, TransferLeaderError, TransferLeaderRequest,
     VoteRequest, VoteResponse,
 };
+use parking_lot::Mutex;
 
 use super::Engine;
 use crate::errors::TransportError;
-use crate::group::Running;
-use crate::ids::GroupId;
+use crate::fault::Rule;
+use crate::group::{Instance, Running};
+use crate::ids::{GroupId, NodeId, process_of};
 use crate::raft_types::{LogId, TypeConfig, Vote};
 use crate::snapshot;
 use crate::transport::{CallKind, ReplyStream};
@@ -51,6 +56,7 @@ impl Engine {
             CallKind::Heartbeat => {
                 let request: AppendRequestMsg =
                     decode("append request", request).map_err(malformed)?;
+                check_target(&running, request.to)?;
                 let response = running
                     .raft
                     .append_entries(request.into())
@@ -62,22 +68,24 @@ impl Engine {
     }
 
     /// Serves a stream of appends. Replies come in the order of the requests; the stream ends after the first that
-    /// was not taken whole.
+    /// was not taken whole, and with an error at the first that is malformed or meant for another replica.
     pub fn receive_append_stream(
         &self,
         group_id: GroupId,
         requests: BoxStream<'static, Bytes>,
     ) -> Result<ReplyStream, TransportError> {
         let running = self.running(group_id)?;
-        let requests = requests.map(|bytes| decode::<AppendRequestMsg>("append request", &bytes));
-        let requests = requests.take_while(move |request| {
-            if let Err(error) = request {
-                tracing::warn!(group_id, %error, "append stream ended");
-            }
-            std::future::ready(request.is_ok())
+        let refusal: Arc<Mutex<Option<TransportError>>> = Arc::default();
+        let (told, there) = (Arc::clone(&refusal), running.clone());
+        let requests = requests.map(move |bytes| {
+            let request: AppendRequestMsg = decode("append request", &bytes).map_err(malformed)?;
+            check_target(&there, request.to)?;
+            Ok(AppendEntriesRequest::from(request))
         });
-        let requests = requests
-            .filter_map(|request| std::future::ready(request.ok().map(AppendEntriesRequest::from)));
+        let requests = requests.scan((), move |(), request| {
+            let request = request.map_err(|error| *told.lock() = Some(error));
+            std::future::ready(request.ok())
+        });
         let replies = running.raft.stream_append(requests.boxed());
         Ok(replies
             .map(|reply| {
@@ -94,6 +102,9 @@ impl Engine {
                 };
                 Ok(encode(&reply))
             })
+            .chain(futures::stream::poll_fn(move |_| {
+                Poll::Ready(refusal.lock().take().map(Err))
+            }))
             .boxed())
     }
 
@@ -108,8 +119,28 @@ impl Engine {
     }
 }
 
+/// Refuses what is meant for another replica, as an earlier one of this process: its log and its vote are gone, and an answer
+/// would be counted as its own. Versions of before name nobody, and know no replica but the process's first.
+pub(crate) fn check_target(running: &Running, to: NodeId) -> Result<(), TransportError> {
+    let Instance {
+        group_id,
+        replica,
+        shared,
+        ..
+    } = &*running.instance;
+    let is_meant = to == *replica || (to == 0 && *replica == process_of(*replica));
+    if is_meant || shared.is_off(Rule::AnswersForItself) {
+        return Ok(());
+    }
+    Err(TransportError::NoReplica {
+        group_id: *group_id,
+        replica: to,
+    })
+}
+
 async fn vote(running: &Running, kind: CallKind, request: &[u8]) -> Result<Bytes, TransportError> {
     let request: VoteRequestMsg = decode("vote request", request).map_err(malformed)?;
+    check_target(running, request.to)?;
     let request = VoteRequest::<TypeConfig> {
         vote: request.vote.into(),
         last_log_id: request.last_log_id.map(LogId::from),
@@ -129,6 +160,7 @@ async fn vote(running: &Running, kind: CallKind, request: &[u8]) -> Result<Bytes
 
 async fn transfer(running: &Running, request: &[u8]) -> Result<Bytes, TransportError> {
     let request: TransferRequestMsg = decode("transfer request", request).map_err(malformed)?;
+    check_target(running, request.to)?;
     let from: Vote = request.from_leader.into();
     let request = TransferLeaderRequest::new(
         from,

@@ -20,6 +20,11 @@ impl Group {
         self.slot.group_id
     }
 
+    /// The replica that this node is in the group.
+    pub fn replica(&self) -> NodeId {
+        self.slot.replica
+    }
+
     /// Follows who leads, as this replica knows it.
     pub fn leadership(&self) -> watch::Receiver<Leadership> {
         self.slot.leadership.subscribe()
@@ -73,7 +78,7 @@ impl Group {
     /// A leader ignores it; a replica without a vote is refused.
     pub async fn trigger_election(&self) -> Result<(), ControlError> {
         let running = self.running()?;
-        let me = self.shared.options.node_id;
+        let me = self.replica();
         if !running.voters().contains(&me) {
             return Err(ControlError::BadTarget(me));
         }

@@ -5,23 +5,25 @@ use std::sync::Arc;
 use bytes::Bytes;
 use openraft::EntryPayload;
 use parking_lot::Mutex;
-use rocksdb::{WriteBatch, WriteOptions};
+use rocksdb::{DB, WriteBatch, WriteOptions};
 use tokio::sync::{Notify, watch};
 
 use super::applied::{AppliedState, load_applied};
+use super::founding::Founding;
 use super::longer_log::LongerLog;
+use super::owned::{load_owned, owned_row};
 use super::transfers::Transfers;
 use crate::db_cell::Generation;
 use crate::engine::Shared;
 use crate::errors::{StateError, StopReason};
 use crate::fault::{DiskStep, Rule};
 use crate::health::classify;
-use crate::ids::GroupId;
-use crate::machine::{Applied, Committed, Founded, MachineError, MachineFactory, StateMachine};
+use crate::ids::{GroupId, NodeId};
+use crate::machine::{Applied, Committed, MachineError, MachineFactory, StateMachine};
 use crate::metrics::add;
-use crate::raft_types::{Entry, Membership, StoredMembership};
+use crate::raft_types::{Entry, StoredMembership};
 use crate::rows::KeyRange;
-use crate::state::{StateView, user_bounds, write_rows};
+use crate::state::{StateView, write_rows};
 
 /// Why entries could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +32,9 @@ pub(crate) enum ApplyError {
     Machine(#[from] MachineError),
     #[error(transparent)]
     State(#[from] StateError),
+    /// The replica was removed.
+    #[error("the replica was removed")]
+    Retired,
     /// Holes are refused where entries are read, so only a repeat is left to refuse here.
     #[error("applied up to {applied}, asked to apply {asked} again")]
     Repeat { applied: u64, asked: u64 },
@@ -38,6 +43,8 @@ pub(crate) enum ApplyError {
 /// One life of a group's machine: from being made of the rows to being dropped.
 pub(crate) struct Instance {
     pub(crate) group_id: GroupId,
+    /// The replica that this is.
+    pub(crate) replica: NodeId,
     pub(crate) shared: Arc<Shared>,
     pub(crate) generation: Generation,
     /// None until there are rows to make it of.
@@ -55,6 +62,8 @@ pub(crate) struct Instance {
     /// Snapshots on their way from here.
     pub(crate) transfers: Arc<Transfers>,
     pub(crate) longer_log: Arc<LongerLog>,
+    /// Nothing may change the rows any more. Held while something does.
+    pub(crate) retired: Mutex<bool>,
     /// Why it stopped, where that is not the disk's fault.
     pub(crate) stop: Mutex<Option<StopReason>>,
 }
@@ -63,20 +72,25 @@ impl Instance {
     /// Reads how far the rows are, and makes the machine if there are any. Blocks.
     pub(crate) fn load(
         group_id: GroupId,
+        replica: NodeId,
         shared: &Arc<Shared>,
         factory: &Arc<MachineFactory>,
     ) -> Result<Arc<Self>, ApplyError> {
         let generation = shared.state_cell.generation();
         let db = shared.state_cell.get_at(generation)?;
         let applied = load_applied(&StateView::new(&db), group_id)?;
-        // Rows of an earlier life of the group in this process may still be in memory only.
-        shared.flush_state(&db)?;
-        let flushed = applied.clone();
         // Founders have an applied index from the start, others get theirs together with their rows.
         let machine = applied.log_id.map(|_| factory()).transpose()?;
         let first_ranges = machine.as_ref().map(|machine| machine.ranges());
+        if let Some(ranges) = &first_ranges {
+            record_owned(&db, group_id, ranges)?;
+        }
+        // Rows of an earlier life of the group in this process may still be in memory only.
+        shared.flush_state(&db)?;
+        let flushed = applied.clone();
         Ok(Arc::new(Self {
             group_id,
+            replica,
             shared: Arc::clone(shared),
             generation,
             machine: Mutex::new(machine),
@@ -88,6 +102,7 @@ impl Instance {
             purge_due: watch::Sender::new(0),
             transfers: Arc::default(),
             longer_log: Arc::default(),
+            retired: Mutex::new(false),
             stop: Mutex::new(None),
         }))
     }
@@ -130,12 +145,21 @@ impl Instance {
         }
     }
 
+    /// Lets nothing change the rows any more: they are another's from now on.
+    pub(crate) fn retire(&self) {
+        *self.retired.lock() = true;
+    }
+
     /// Stops for good: the first reason counts.
     pub(crate) fn stop_with(&self, reason: StopReason) {
         self.stop.lock().get_or_insert(reason);
     }
 
     fn try_apply(&self, entries: &[Entry]) -> Result<Vec<Bytes>, ApplyError> {
+        let retired = self.retired.lock();
+        if *retired {
+            return Err(ApplyError::Retired);
+        }
         let before = self.applied.lock().clone();
         let mut next = before.clone();
         let committed: Vec<_> = entries.iter().filter_map(committed_entry).collect();
@@ -166,7 +190,7 @@ impl Instance {
             .iter()
             .map(|entry| payload_bytes(entry) as u64)
             .sum();
-        let children = self.children(&applied.founded, entries, &before)?;
+        let children = self.foundings(&applied.founded, entries, &before)?;
         self.write(&applied, &next, &children)?;
         if let Some(machine) = machine.as_mut().filter(|_| !committed.is_empty()) {
             machine.committed();
@@ -178,57 +202,16 @@ impl Instance {
         Ok(spread(entries, applied.replies))
     }
 
-    /// The members of each group that the entries found: the members of this one at that entry.
-    fn children<'a>(
-        &self,
-        founded: &'a [Founded],
-        entries: &[Entry],
-        before: &AppliedState,
-    ) -> Result<Vec<(&'a Founded, Membership)>, MachineError> {
-        let mut children = Vec::with_capacity(founded.len());
-        for child in founded {
-            // Its rows would be overwritten with what they were when it was founded.
-            if child.group_id == self.group_id || self.shared.flusher.is_open(child.group_id) {
-                let id = child.group_id;
-                return Err(MachineError::new(format!("group {id} exists already")));
-            }
-            let until = entries
-                .iter()
-                .take_while(|entry| entry.log_id.index <= child.index);
-            let newest = until.filter_map(|entry| match &entry.payload {
-                EntryPayload::Membership(membership) => Some(membership.clone()),
-                EntryPayload::Blank | EntryPayload::Normal(_) => None,
-            });
-            let members = newest.last();
-            let members = members.unwrap_or_else(|| before.membership.membership().clone());
-            children.push((child, members));
-        }
-        Ok(children)
-    }
-
-    /// How far a founded group is, beside its rows; its rows go where this replica is none of its members.
-    fn write_child(&self, child: &Founded, members: &Membership, batch: &mut WriteBatch) {
-        let me = self.shared.options.node_id;
-        if members.nodes().any(|(node_id, _)| *node_id == me) {
-            AppliedState::founded(members.clone()).write(child.group_id, batch);
-            return;
-        }
-        for range in child.ranges.iter().filter(|range| !range.is_empty()) {
-            let (start, end) = user_bounds(range);
-            batch.delete_range(start, end);
-        }
-    }
-
     fn write(
         &self,
         applied: &Applied,
         next: &AppliedState,
-        children: &[(&Founded, Membership)],
+        children: &[Founding<'_>],
     ) -> Result<(), StateError> {
         let mut batch = WriteBatch::default();
         write_rows(&mut batch, &applied.rows);
-        for (child, members) in children {
-            self.write_child(child, members, &mut batch);
+        for child in children {
+            child.write(&mut batch);
         }
         next.write(self.group_id, &mut batch);
         let db = self.shared.state_cell.get_at(self.generation)?;
@@ -251,6 +234,18 @@ impl Instance {
         add(&self.shared.counters.state_bytes, size_bytes);
         Ok(())
     }
+}
+
+/// Records the ranges of a group that is being opened, unless they are recorded.
+fn record_owned(db: &DB, group_id: GroupId, ranges: &[KeyRange]) -> Result<(), StateError> {
+    if load_owned(&StateView::new(db), group_id)?.as_deref() == Some(ranges) {
+        return Ok(());
+    }
+    let (key, value) = owned_row(group_id, ranges);
+    let mut options = WriteOptions::default();
+    options.disable_wal(true);
+    db.put_opt(key, value, &options)
+        .map_err(|error| StateError::Db(error.to_string()))
 }
 
 fn committed_entry(entry: &Entry) -> Option<Committed<'_>> {

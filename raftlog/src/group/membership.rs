@@ -133,7 +133,7 @@ impl Group {
     /// How far each member is, while this replica leads; empty otherwise. Not proven.
     pub fn progress(&self) -> BTreeMap<NodeId, Progress> {
         self.running()
-            .map(|running| progress(&running, self.shared.options.node_id))
+            .map(|running| progress(&running, self.replica()))
             .unwrap_or_default()
     }
 

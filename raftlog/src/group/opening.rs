@@ -46,13 +46,14 @@ pub(crate) async fn open_instance(
     shared: &Arc<Shared>,
 ) -> Result<Running, GroupError> {
     let group_id = slot.group_id;
-    if shared.descriptor_of(group_id).await?.is_none() {
-        return Err(GroupError::Unknown(group_id));
+    // It may have been removed since the slot was made.
+    if shared.replica_of(group_id).await? != slot.replica {
+        return Err(GroupError::Conflict(group_id));
     }
     let (instance, log) = load(slot, shared).await?;
     shared.flusher.register(&instance);
     let error = match start(shared, instance, log).await {
-        Ok(running) => match begin(&running, shared).await {
+        Ok(running) => match begin(&running).await {
             Ok(()) => return Ok(running),
             Err(error) => {
                 let _already_ended = running.raft.shutdown().await;
@@ -66,10 +67,10 @@ pub(crate) async fn open_instance(
 }
 
 /// Gives a sole voter the lead.
-async fn begin(running: &Running, shared: &Shared) -> Result<(), GroupError> {
+async fn begin(running: &Running) -> Result<(), GroupError> {
     let group_id = running.instance.group_id;
     let storage = |reason: String| GroupError::Storage { group_id, reason };
-    let me = shared.options.node_id;
+    let me = running.instance.replica;
     let voters = running.voters();
     if voters.len() == 1 && voters.contains(&me) {
         // Nobody else can lead, so there is nothing to wait for.
@@ -91,7 +92,12 @@ async fn load(
     let storage = |reason: String| GroupError::Storage { group_id, reason };
     let (shared_there, slot_there) = (Arc::clone(shared), Arc::clone(slot));
     let work = move || {
-        let instance = Instance::load(group_id, &shared_there, &slot_there.factory);
+        let instance = Instance::load(
+            group_id,
+            slot_there.replica,
+            &shared_there,
+            &slot_there.factory,
+        );
         let log = GroupLog::load(
             group_id,
             &shared_there.log_cell,
@@ -140,14 +146,7 @@ async fn start(
         append_patience: Duration::from_millis(4 * shared.options.timing.election_max_ms),
     };
     let config = Arc::clone(&shared.raft_config);
-    let raft = RaftHandle::new(
-        shared.options.node_id,
-        config,
-        network,
-        log_store,
-        state_store,
-    )
-    .await;
+    let raft = RaftHandle::new(instance.replica, config, network, log_store, state_store).await;
     let raft = raft.map_err(|error| {
         let stopped = instance.stop.lock().clone();
         match stopped {

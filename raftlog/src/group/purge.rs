@@ -55,7 +55,7 @@ fn target(running: &Running, led_since: &mut LedSince) -> Option<u64> {
     let wanted = running
         .log
         .purge_target(flushed, keep_entries, keep_bytes)?;
-    let progress = progress(running, options.node_id);
+    let progress = progress(running, instance.replica);
     let patience_ms = if is_new_leader(running, led_since) {
         u64::MAX
     } else {

@@ -10,7 +10,7 @@ use super::instance::Instance;
 use super::reads::ReadWaiter;
 use super::state_impl::StateStore;
 use crate::errors::StopReason;
-use crate::ids::{GroupId, Leadership};
+use crate::ids::{GroupId, Leadership, NodeId};
 use crate::limits::{MAX_OUTSTANDING_BYTES, MAX_OUTSTANDING_PROPOSALS};
 use crate::log::GroupLog;
 use crate::machine::MachineFactory;
@@ -30,6 +30,8 @@ pub(crate) struct Running {
 /// One group of this node.
 pub(crate) struct GroupSlot {
     pub(crate) group_id: GroupId,
+    /// The replica here, for as long as this slot lives.
+    pub(crate) replica: NodeId,
     pub(crate) factory: Arc<MachineFactory>,
     pub(crate) running: RwLock<Option<Running>>,
     pub(crate) state: RwLock<GroupState>,
@@ -49,11 +51,13 @@ pub(crate) struct GroupSlot {
 impl GroupSlot {
     pub(crate) fn new(
         group_id: GroupId,
+        replica: NodeId,
         factory: MachineFactory,
         reads: mpsc::Sender<ReadWaiter>,
     ) -> Self {
         Self {
             group_id,
+            replica,
             factory: Arc::new(factory),
             running: RwLock::new(None),
             state: RwLock::new(GroupState::Running),

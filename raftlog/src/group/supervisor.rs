@@ -65,8 +65,7 @@ async fn watch(slot: &GroupSlot, shared: &Shared, running: &Running) -> StopReas
         if let Some(reason) = failure {
             return reason;
         }
-        let (known, has_won) =
-            leadership(shared.options.node_id, running, &server.borrow_watched());
+        let (known, has_won) = leadership(slot.replica, running, &server.borrow_watched());
         let is_new = slot
             .leadership
             .send_if_modified(|published| std::mem::replace(published, known) != known);

@@ -153,7 +153,11 @@ fn first_index(db: &DB, group_id: GroupId) -> Result<Option<u64>, LoadError> {
 }
 
 /// The last entry below an index.
-fn last_entry(db: &DB, group_id: GroupId, below: u64) -> Result<Option<EntryMsg>, LoadError> {
+pub(super) fn last_entry(
+    db: &DB,
+    group_id: GroupId,
+    below: u64,
+) -> Result<Option<EntryMsg>, LoadError> {
     entries_down(db, group_id, below).next().transpose()
 }
 

@@ -26,6 +26,15 @@ use crate::raft_types::{Entry, TypeConfig};
 use crate::threads::VirtualDisk;
 use crate::wire::EntryMsg;
 
+/// Removes all that the log holds of a group and writes its descriptor.
+pub(crate) fn reset_group(batch: &mut WriteBatch, group_id: GroupId, descriptor: Vec<u8>) {
+    batch.delete_range(entry_key(group_id, 0), entry_key(group_id, u64::MAX));
+    for field in [LogField::Vote, LogField::Committed, LogField::Purged] {
+        batch.delete(field_key(group_id, field));
+    }
+    batch.put(field_key(group_id, LogField::Descriptor), descriptor);
+}
+
 /// How long something that nobody waits for may stay queued, so that it shares the next batch.
 const IDLE_DELAY: Duration = Duration::from_millis(200);
 
@@ -54,6 +63,8 @@ pub(crate) enum LogOp {
     Append(Vec<(Entry, u64)>),
     /// One of the group's fields.
     Put(LogField, Vec<u8>),
+    /// Removes all entries and fields and writes this descriptor.
+    Reset(Vec<u8>),
     /// Removes the entries from this index on.
     Truncate(u64),
     /// Removes the entries up to this index, and records the encoded log id.
@@ -383,6 +394,7 @@ impl Shared {
                 add(&self.counters.votes, u64::from(*field == LogField::Vote));
                 batch.put(field_key(group_id, *field), value);
             }
+            LogOp::Reset(descriptor) => reset_group(batch, group_id, descriptor.clone()),
             LogOp::Truncate(from) => {
                 batch.delete_range(entry_key(group_id, *from), entry_key(group_id, u64::MAX));
             }

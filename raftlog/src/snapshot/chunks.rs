@@ -9,12 +9,14 @@ use super::held::HeldRows;
 use super::{Export, SnapshotData};
 use crate::crc32c::crc32c;
 use crate::errors::TransportError;
+use crate::ids::NodeId;
 use crate::limits::MAX_SNAPSHOT_CHUNK_BYTES;
 use crate::raft_types::{SnapshotMeta, Vote};
 use crate::wire::{RangeMsg, SnapshotChunkMsg, SnapshotHeaderMsg, WireError, decode};
 
-/// Encodes an export. The stream ends early, without a last chunk, if reading fails.
+/// Encodes an export for a replica. The stream ends early, without a last chunk, if reading fails.
 pub(crate) fn encode_chunks(
+    to: NodeId,
     vote: &Vote,
     meta: &SnapshotMeta,
     data: SnapshotData,
@@ -29,17 +31,11 @@ pub(crate) fn encode_chunks(
             "the snapshot is not one to be sent".to_owned(),
         ));
     };
-    let ranges = ranges
-        .into_iter()
-        .map(|range| RangeMsg {
-            start: range.start,
-            end: range.end,
-        })
-        .collect();
     let header = SnapshotHeaderMsg {
         vote: vote.into(),
         meta: meta.into(),
-        ranges,
+        ranges: ranges.into_iter().map(RangeMsg::from).collect(),
+        to,
     };
     let first = SnapshotChunkMsg {
         header: Some(header),

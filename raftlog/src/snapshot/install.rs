@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use rocksdb::{IngestExternalFileOptions, Options, SstFileWriter};
 
+use super::foreign::foreign_owner;
 use super::stage::{Staged, Stager};
 use super::{Export, SnapshotData};
 use crate::fault::{DiskStep, Rule};
-use crate::group::{AppliedState, Instance};
+use crate::group::{AppliedState, Instance, owned_row};
 use crate::health::classify;
 use crate::metrics::add;
 use crate::raft_types::SnapshotMeta;
@@ -70,6 +71,10 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
         refuse_foreign_rows(instance, own.iter().chain(&staged.ranges))?;
         own
     };
+    let retired = instance.retired.lock();
+    if *retired {
+        return Err(io::Error::other("the replica was removed"));
+    }
     let next = AppliedState {
         log_id: staged.meta.last_log_id,
         membership: staged.meta.last_membership.clone(),
@@ -81,19 +86,20 @@ fn ingest(instance: &Instance, staged: &Staged) -> io::Result<()> {
         shared.health.fail(classify(&error.to_string()));
         io::Error::other(error.to_string())
     };
-    write_head(
-        &table,
-        &head,
-        instance.group_id,
-        &next,
-        own.iter().chain(&staged.ranges),
-    )
-    .map_err(|error| failed(&error))?;
+    let mut rows = next.rows(instance.group_id);
+    rows.push(owned_row(instance.group_id, &staged.ranges));
+    write_head(&table, &head, rows, own.iter().chain(&staged.ranges))
+        .map_err(|error| failed(&error))?;
     let files: Vec<_> = std::iter::once(&head).chain(&staged.files).collect();
     let db = shared
         .state_cell
         .get_at(instance.generation)
         .map_err(io::Error::other)?;
+    // Whoever owned these rows before gave them away in rows that may be in memory only: lost, they would be its again.
+    if let Some(reason) = shared.health.failure() {
+        return Err(io::Error::other(reason));
+    }
+    shared.flush_state(&db).map_err(|error| failed(&error))?;
     let mut options = IngestExternalFileOptions::default();
     options.set_move_files(true);
     shared
@@ -127,37 +133,24 @@ fn refuse_foreign_rows<'a>(
     instance: &Instance,
     ranges: impl Iterator<Item = &'a KeyRange> + Clone,
 ) -> io::Result<()> {
-    for other in instance.shared.flusher.others(instance.group_id) {
-        let owned = other.ranges();
-        if owned
-            .iter()
-            .any(|owned| ranges.clone().any(|range| overlap(owned, range)))
-        {
-            return Err(io::Error::other(format!(
-                "group {} owns rows of the snapshot",
-                other.group_id
-            )));
-        }
+    match foreign_owner(instance, ranges).map_err(io::Error::other)? {
+        None => Ok(()),
+        Some(owner) => Err(io::Error::other(format!(
+            "group {owner} owns rows of the snapshot"
+        ))),
     }
-    Ok(())
-}
-
-fn overlap(a: &KeyRange, b: &KeyRange) -> bool {
-    let before = |a: &KeyRange, b: &KeyRange| a.end.as_ref().is_some_and(|end| *end <= b.start);
-    !a.is_empty() && !b.is_empty() && !before(a, b) && !before(b, a)
 }
 
 /// The first file: the group's own rows, and the removal of all its users' rows. Later files are newer than it.
 fn write_head<'a>(
     options: &Options,
     path: &Path,
-    group_id: crate::GroupId,
-    next: &AppliedState,
+    rows: Vec<([u8; 10], Vec<u8>)>,
     ranges: impl Iterator<Item = &'a KeyRange>,
 ) -> Result<(), rocksdb::Error> {
     let mut writer = SstFileWriter::create(options);
     writer.open(path)?;
-    for (key, value) in next.rows(group_id) {
+    for (key, value) in rows {
         writer.put(key, value)?;
     }
     for range in ranges.filter(|range| !range.is_empty()) {

@@ -8,15 +8,16 @@ use futures::stream::BoxStream;
 use openraft::storage::Snapshot;
 
 use super::chunks::open;
+use super::foreign::foreign_owner;
 use super::held::{HeldRows, Way};
 use super::stage::{StageError, Stager};
 use super::{SnapshotData, stage::Staged};
-use crate::engine::Shared;
+use crate::engine::{Shared, check_target};
 use crate::errors::TransportError;
 use crate::group::Running;
 use crate::raft_types::{SnapshotMeta, Vote};
 use crate::rows::KeyRange;
-use crate::wire::{SnapshotHeaderMsg, SnapshotReplyMsg, WireError, encode};
+use crate::wire::{SnapshotReplyMsg, WireError, encode};
 
 fn malformed(error: &WireError) -> TransportError {
     TransportError::Malformed(error.to_string())
@@ -35,8 +36,11 @@ pub(crate) async fn receive(
     let first = chunks.next().await.ok_or_else(broke_off)?;
     let first = open(&first, 0).map_err(|error| malformed(&error))?;
     let header = first.header.ok_or_else(broke_off)?;
+    check_target(running, header.to)?;
     let vote: Vote = header.vote.into();
-    let staged = stage(shared, header, chunks).await?;
+    let ranges: Vec<KeyRange> = header.ranges.into_iter().map(KeyRange::from).collect();
+    refuse_foreign_rows(running, ranges.clone()).await?;
+    let staged = stage(shared, header.meta.into(), ranges, chunks).await?;
     let meta = staged.meta.clone();
     let snapshot = Snapshot {
         meta,
@@ -56,20 +60,29 @@ fn broke_off() -> TransportError {
     TransportError::Malformed("the snapshot broke off".to_owned())
 }
 
+/// Refuses a snapshot of rows that are another group's here: a parent that has not applied the split, or a replica whose
+/// removal is due. Asked before anything is staged, since the refusal of an install would stop the group.
+async fn refuse_foreign_rows(
+    running: &Running,
+    ranges: Vec<KeyRange>,
+) -> Result<(), TransportError> {
+    let instance = Arc::clone(&running.instance);
+    let group_id = instance.group_id;
+    let lanes = Arc::clone(&instance.shared.read_lanes);
+    let look = move || foreign_owner(&instance, ranges.iter());
+    let owner = lanes.run(group_id, look).await.map_err(remote)?;
+    match owner.map_err(remote)? {
+        None => Ok(()),
+        Some(owner) => Err(remote(format!("group {owner} owns rows of the snapshot"))),
+    }
+}
+
 async fn stage(
     shared: &Arc<Shared>,
-    header: SnapshotHeaderMsg,
+    meta: SnapshotMeta,
+    ranges: Vec<KeyRange>,
     mut chunks: BoxStream<'static, Bytes>,
 ) -> Result<Staged, TransportError> {
-    let meta: SnapshotMeta = header.meta.into();
-    let ranges = header
-        .ranges
-        .into_iter()
-        .map(|range| KeyRange {
-            start: range.start,
-            end: range.end,
-        })
-        .collect();
     let failed = |error: StageError| remote(error);
     let mut stager = Stager::start(shared, meta, ranges).map_err(failed)?;
     let mut sequence = 1;

@@ -11,6 +11,7 @@ const USER_TAG: u8 = 0x10;
 pub(crate) enum MetaField {
     Applied = 1,
     Membership = 2,
+    Ranges = 3,
 }
 
 /// Key of a group's own row.
@@ -19,6 +20,21 @@ pub(crate) fn meta_key(group_id: GroupId, field: MetaField) -> [u8; 10] {
     key[1..9].copy_from_slice(&group_id.to_be_bytes());
     key[9] = field as u8;
     key
+}
+
+/// First key of a group's own rows, and the first behind them.
+pub(crate) fn meta_bounds(group_id: GroupId) -> ([u8; 10], [u8; 10]) {
+    let (mut start, mut end) = ([META_TAG; 10], [META_TAG; 10]);
+    for (key, last) in [(&mut start, 0), (&mut end, u8::MAX)] {
+        key[1..9].copy_from_slice(&group_id.to_be_bytes());
+        key[9] = last;
+    }
+    (start, end)
+}
+
+/// The tag of all groups' own rows, and where they begin.
+pub(crate) fn metas_start() -> (u8, [u8; 1]) {
+    (META_TAG, [META_TAG])
 }
 
 /// Key of a user's row.

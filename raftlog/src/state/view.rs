@@ -1,8 +1,8 @@
 //! One consistent view of all rows.
 
-use rocksdb::{DB, IteratorMode, ReadOptions, SnapshotWithThreadMode};
+use rocksdb::{DB, Direction, IteratorMode, ReadOptions, SnapshotWithThreadMode};
 
-use super::keys::{MetaField, meta_key, user_bounds, user_key};
+use super::keys::{MetaField, meta_key, metas_start, user_bounds, user_key};
 use crate::errors::StateError;
 use crate::ids::GroupId;
 use crate::limits::{CACHED_SCAN_ROWS, MAX_SCAN_ROWS};
@@ -83,6 +83,25 @@ impl<'a> StateView<'a> {
             .get(meta_key(group_id, field))
             .map_err(db_error)
     }
+}
+
+/// The groups that have rows. Blocks.
+pub(crate) fn groups_with_rows(db: &DB) -> Result<Vec<GroupId>, StateError> {
+    let (tag, start) = metas_start();
+    let mut groups = Vec::new();
+    for row in db.iterator(IteratorMode::From(&start, Direction::Forward)) {
+        let (key, _) = row.map_err(db_error)?;
+        if key.first() != Some(&tag) {
+            break;
+        }
+        let id = key.get(1..9).and_then(|bytes| bytes.try_into().ok());
+        if let Some(group_id) = id.map(u64::from_be_bytes)
+            && key.as_ref() == meta_key(group_id, MetaField::Applied)
+        {
+            groups.push(group_id);
+        }
+    }
+    Ok(groups)
 }
 
 pub(super) fn db_error(error: rocksdb::Error) -> StateError {

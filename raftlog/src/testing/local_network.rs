@@ -11,7 +11,7 @@ use super::local_transport::LocalTransport;
 use super::message::{Fate, Message};
 use crate::engine::Engine;
 use crate::errors::TransportError;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, process_of};
 
 /// How often a held message is asked again.
 const HOLD_STEP: Duration = Duration::from_millis(3);
@@ -42,7 +42,7 @@ impl LocalNetwork {
         self.links
             .lock()
             .nodes
-            .insert(engine.options().node_id, Arc::downgrade(engine));
+            .insert(process_of(engine.options().node_id), Arc::downgrade(engine));
     }
 
     /// Cuts a node from all others, in both directions.

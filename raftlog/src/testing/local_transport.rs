@@ -10,7 +10,7 @@ use futures::stream::BoxStream;
 use super::local_network::{Carried, LocalNetwork};
 use super::message::{Message, MessageKind};
 use crate::errors::TransportError;
-use crate::ids::NodeId;
+use crate::ids::{NodeId, process_of};
 use crate::transport::{CallKind, Destination, ReplyStream, Transport};
 
 /// One node's end of a [`LocalNetwork`].
@@ -27,7 +27,7 @@ impl LocalTransport {
     fn message(&self, to: Destination, kind: MessageKind) -> Message {
         Message {
             from: self.from,
-            to: to.node_id,
+            to: process_of(to.node_id),
             group_id: to.group_id,
             kind,
             place: 0,
@@ -74,15 +74,15 @@ impl Transport for LocalTransport {
         request: Bytes,
         timeout: Duration,
     ) -> BoxFuture<'static, Result<Bytes, TransportError>> {
-        let (network, from) = (self.network.clone(), self.from);
+        let (network, from, node) = (self.network.clone(), self.from, process_of(to.node_id));
         let message = self.message(to, MessageKind::Call(kind));
         let calling = async move {
-            let engine = network.reach(from, to.node_id)?;
+            let engine = network.reach(from, node)?;
             let Carried::Arrived(request) = network.carry(message, request).await else {
-                return Err(TransportError::Unreachable(format!("node {}", to.node_id)));
+                return Err(TransportError::Unreachable(format!("node {node}")));
             };
             let reply = engine.receive_call(to.group_id, kind, &request).await;
-            network.reach(to.node_id, from)?;
+            network.reach(node, from)?;
             reply
         };
         Box::pin(async move {
@@ -98,16 +98,16 @@ impl Transport for LocalTransport {
         requests: BoxStream<'static, Bytes>,
         _idle_timeout: Duration,
     ) -> BoxFuture<'static, Result<ReplyStream, TransportError>> {
-        let (network, from) = (self.network.clone(), self.from);
+        let (network, from, node) = (self.network.clone(), self.from, process_of(to.node_id));
         let first = self.message(to, MessageKind::Append);
         Box::pin(async move {
-            let engine = network.reach(from, to.node_id)?;
+            let engine = network.reach(from, node)?;
             let requests = carry_all(network.clone(), first, requests, None);
             let replies = engine.receive_append_stream(to.group_id, requests)?;
             let lost = |node| Err(TransportError::Unreachable(format!("node {node}")));
             let replies = replies.map(move |reply| {
-                if network.is_cut(to.node_id, from) {
-                    lost(to.node_id)
+                if network.is_cut(node, from) {
+                    lost(node)
                 } else {
                     reply
                 }
@@ -122,10 +122,10 @@ impl Transport for LocalTransport {
         chunks: BoxStream<'static, Bytes>,
         chunk_timeout: Duration,
     ) -> BoxFuture<'static, Result<Bytes, TransportError>> {
-        let (network, from) = (self.network.clone(), self.from);
+        let (network, from, node) = (self.network.clone(), self.from, process_of(to.node_id));
         let first = self.message(to, MessageKind::Chunk);
         Box::pin(async move {
-            let engine = network.reach(from, to.node_id)?;
+            let engine = network.reach(from, node)?;
             let chunks = carry_all(network, first, chunks, Some(chunk_timeout));
             engine.receive_snapshot(to.group_id, chunks).await
         })

@@ -19,9 +19,9 @@ pub enum MessageKind {
 /// A message on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Who sends it.
+    /// The process that sends it.
     pub from: NodeId,
-    /// Who is to have it.
+    /// The process that is to have it.
     pub to: NodeId,
     /// The group it belongs to.
     pub group_id: GroupId,

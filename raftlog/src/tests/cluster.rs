@@ -54,7 +54,10 @@ pub(super) async fn start_node_with(
 pub(super) async fn join_node(network: &LocalNetwork, options: EngineOptions) -> Node {
     let engine = Engine::open(options.clone(), network.transport(options.node_id)).unwrap();
     network.attach(&engine);
-    engine.create_replica(7).await.unwrap();
+    engine
+        .create_replica(7, engine.options().node_id)
+        .await
+        .unwrap();
     let seen = Arc::default();
     let group = open_group(&engine, 7, &seen).await;
     Node {

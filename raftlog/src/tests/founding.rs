@@ -6,58 +6,11 @@ use std::sync::Arc;
 
 use openraft::EntryPayload;
 
-use super::part_machine::{factory, first_rows};
+use super::parts::{child, keys, made, open_part, parent, said};
 use super::support::{copy_dir, leads, open, options, propose, until};
 use crate::raft_types::{Entry, Membership, Payload, log_id};
 use crate::testing::LocalNetwork;
-use crate::{
-    ChildGroup, Engine, EngineOptions, Group, GroupConfig, GroupError, GroupState, KeyRange,
-    StateView,
-};
-
-/// Group 7 of these members on one node.
-async fn parent(engine: &Arc<Engine>, members: &[u64]) -> Group {
-    engine
-        .create_group(GroupConfig {
-            group_id: 7,
-            members: members.iter().copied().collect(),
-            initial_rows: first_rows(),
-        })
-        .await
-        .unwrap();
-    open_part(engine, 7).await
-}
-
-async fn open_part(engine: &Arc<Engine>, group_id: u64) -> Group {
-    let machine = factory(engine.state(), group_id);
-    engine.open_group(group_id, machine).await.unwrap()
-}
-
-async fn made(engine: &Engine) -> ChildGroup {
-    let is_named = |view: &StateView<'_>| {
-        let row = view.get(&[b'm', 7]).unwrap();
-        row.is_some_and(|part| part[1] < u8::MAX)
-    };
-    engine.create_child(8, is_named).await.unwrap()
-}
-
-async fn child(engine: &Arc<Engine>) -> Group {
-    assert_eq!(made(engine).await, ChildGroup::Created);
-    assert_eq!(made(engine).await, ChildGroup::Existed);
-    open_part(engine, 8).await
-}
-
-async fn said(group: &Group, payload: &str) -> String {
-    let reply = propose(group, payload).await;
-    String::from_utf8(reply.bytes.to_vec()).unwrap()
-}
-
-/// The keys of all rows of both parts.
-fn keys(engine: &Engine) -> Vec<String> {
-    let rows = engine.state().scan(&KeyRange::prefix(b"r"), 1_000);
-    let key = |(key, _): (Vec<u8>, _)| String::from_utf8(key[1..].to_vec()).unwrap();
-    rows.unwrap_or_default().into_iter().map(key).collect()
-}
+use crate::{ChildGroup, Engine, EngineOptions, Group, GroupError, GroupState};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_is_made_of_rows_that_are_there() {
@@ -77,7 +30,7 @@ async fn a_child_is_made_of_rows_that_are_there() {
     assert_eq!(eight.status().voters, BTreeSet::from([1]));
     // What was founded is not joined as well, and the reverse.
     assert!(matches!(
-        engine.create_replica(8).await,
+        engine.create_replica(8, engine.options().node_id).await,
         Err(GroupError::Conflict(8))
     ));
     engine.close().await;
@@ -256,7 +209,9 @@ async fn a_lagging_replica_takes_the_parents_snapshot_then_the_child() {
     })
     .await;
     assert_eq!(made(&back).await, ChildGroup::Elsewhere);
-    back.create_replica(8).await.unwrap();
+    back.create_replica(8, back.options().node_id)
+        .await
+        .unwrap();
     let fed = open_part(&back, 8).await;
     until("the child is fed", || {
         let keys = keys(&back);

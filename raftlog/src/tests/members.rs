@@ -264,7 +264,10 @@ async fn first_rows_that_make_no_machine_stop_the_replica() {
     propose(&nodes[leader].group, "key").await;
     let engine = Engine::open(options(dirs[3].path(), 4), network.transport(4)).unwrap();
     network.attach(&engine);
-    engine.create_replica(7).await.unwrap();
+    engine
+        .create_replica(7, engine.options().node_id)
+        .await
+        .unwrap();
     let factory: crate::MachineFactory = Box::new(|| Err(MachineError::new("of another version")));
     let joined = engine.open_group(7, factory).await.unwrap();
     nodes[leader].group.add_learner(token, 4).await.unwrap();
@@ -288,8 +291,14 @@ async fn joining_and_founding_exclude_each_other() {
         members: BTreeSet::from([4]),
         initial_rows: RowBatch::new(),
     };
-    engine.create_replica(7).await.unwrap();
-    engine.create_replica(7).await.unwrap();
+    engine
+        .create_replica(7, engine.options().node_id)
+        .await
+        .unwrap();
+    engine
+        .create_replica(7, engine.options().node_id)
+        .await
+        .unwrap();
     engine.create_group(config.clone()).await.unwrap();
     engine.close().await;
     let engine = super::support::open(options(dir.path(), 4));
@@ -303,7 +312,7 @@ async fn joining_and_founding_exclude_each_other() {
         matches!(founding, Err(GroupError::Conflict(7))),
         "{founding:?}"
     );
-    let joining = engine.create_replica(9).await;
+    let joining = engine.create_replica(9, engine.options().node_id).await;
     assert!(
         matches!(joining, Err(GroupError::Conflict(9))),
         "{joining:?}"

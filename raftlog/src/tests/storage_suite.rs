@@ -44,7 +44,7 @@ impl StoreBuilder<TypeConfig, LogStore, StateStore> for Arc<Builder> {
         let group_id = self.built.fetch_add(1, Ordering::SeqCst) + 1;
         let shared = &self.engine.shared;
         let factory: Arc<MachineFactory> = Arc::new(Box::new(|| Ok(Box::new(NoRows))));
-        let instance = Instance::load(group_id, shared, &factory).unwrap();
+        let instance = Instance::load(group_id, 1, shared, &factory).unwrap();
         // Registered, so that flushes are recorded for it.
         shared.flusher.register(&instance);
         let log = GroupLog::load(

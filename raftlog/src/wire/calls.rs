@@ -3,6 +3,7 @@
 use prost::Message;
 
 use super::{EntryMsg, LogIdMsg, VoteMsg};
+use crate::ids::NodeId;
 use crate::raft_types::{Entry, LogId, TypeConfig};
 
 #[derive(Clone, PartialEq, Message)]
@@ -15,11 +16,19 @@ pub(crate) struct AppendRequestMsg {
     pub(crate) entries: Vec<EntryMsg>,
     #[prost(message, optional, tag = "4")]
     pub(crate) committed: Option<LogIdMsg>,
+    /// The replica that is to have it.
+    #[prost(uint64, tag = "5")]
+    pub(crate) to: u64,
 }
 
-impl From<&openraft::raft::AppendEntriesRequest<TypeConfig>> for AppendRequestMsg {
-    fn from(request: &openraft::raft::AppendEntriesRequest<TypeConfig>) -> Self {
+impl AppendRequestMsg {
+    /// The message of a request to a replica.
+    pub(crate) fn new(
+        to: NodeId,
+        request: &openraft::raft::AppendEntriesRequest<TypeConfig>,
+    ) -> Self {
         Self {
+            to,
             vote: (&request.vote).into(),
             previous: request.prev_log_id.as_ref().map(LogIdMsg::from),
             entries: request.entries.iter().map(EntryMsg::from).collect(),
@@ -103,6 +112,9 @@ pub(crate) struct VoteRequestMsg {
     pub(crate) last_log_id: Option<LogIdMsg>,
     #[prost(bool, tag = "3")]
     pub(crate) leadership_transfer: bool,
+    /// The replica that is asked.
+    #[prost(uint64, tag = "4")]
+    pub(crate) to: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -119,10 +131,14 @@ pub(crate) struct VoteReplyMsg {
 pub(crate) struct TransferRequestMsg {
     #[prost(message, required, tag = "1")]
     pub(crate) from_leader: VoteMsg,
+    /// Who is to take over. All voters are told.
     #[prost(uint64, tag = "2")]
     pub(crate) to_node_id: u64,
     #[prost(message, optional, tag = "3")]
     pub(crate) last_log_id: Option<LogIdMsg>,
+    /// The replica that is told.
+    #[prost(uint64, tag = "4")]
+    pub(crate) to: u64,
 }
 
 /// Answer to a request to take over: at most one field is set. None: accepted.

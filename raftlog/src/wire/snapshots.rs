@@ -4,6 +4,7 @@ use prost::Message;
 
 use super::{LogIdMsg, StoredMembershipMsg, VoteMsg};
 use crate::raft_types::{LogId, SnapshotMeta};
+use crate::rows::KeyRange;
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct SnapshotMetaMsg {
@@ -39,6 +40,24 @@ pub(crate) struct RangeMsg {
     pub(crate) end: Option<Vec<u8>>,
 }
 
+impl From<KeyRange> for RangeMsg {
+    fn from(range: KeyRange) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+        }
+    }
+}
+
+impl From<RangeMsg> for KeyRange {
+    fn from(msg: RangeMsg) -> Self {
+        Self {
+            start: msg.start,
+            end: msg.end,
+        }
+    }
+}
+
 /// What the first chunk of a snapshot says about the whole.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct SnapshotHeaderMsg {
@@ -48,6 +67,9 @@ pub(crate) struct SnapshotHeaderMsg {
     pub(crate) meta: SnapshotMetaMsg,
     #[prost(message, repeated, tag = "3")]
     pub(crate) ranges: Vec<RangeMsg>,
+    /// The replica that is to have it.
+    #[prost(uint64, tag = "4")]
+    pub(crate) to: u64,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -8,13 +8,16 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `ctl`, `ctl_data`, `directories`, `early_callers`, `killed_parent`, `lost_copies`, `lost_store`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard` | tests |
+//! | `backup_refusals`, `backup_restore`, `ctl`, `ctl_data`, `directories`, `early_callers`, `joining`, `killed_parent`, `lost_copies`, `lost_store`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard`, `unsafe_recovery` | tests |
 
+mod backup_refusals;
+mod backup_restore;
 mod ctl;
 mod ctl_data;
 mod directories;
 mod early_callers;
 mod fetching;
+mod joining;
 mod judge;
 mod killed_parent;
 mod lost_copies;
@@ -28,6 +31,7 @@ mod resources;
 mod split_parent_killed;
 mod talk;
 mod unheard;
+mod unsafe_recovery;
 
 pub use fetching::{FETCH_TIMEOUT_MS, MIN_DELAY_MS, crawl, fetcher_command, web};
 pub use judge::{finish_unbroken, judge_pages, judge_urls, judge_web};

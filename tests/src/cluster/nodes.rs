@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Clusters that this process has made; each has a loopback address of its own.
 static CLUSTERS: AtomicU8 = AtomicU8::new(0);
-/// Shards of each cluster.
+/// Shards of each cluster, where no number is given.
 const SHARDS: u32 = 2;
 
 /// Nodes 1, 2, 3 ... of one cluster; those that run.
@@ -18,6 +18,7 @@ pub struct Nodes {
     base: PathBuf,
     grpc: Vec<SocketAddr>,
     http: Vec<SocketAddr>,
+    shards: u32,
     running: Vec<Option<Process>>,
 }
 
@@ -37,12 +38,18 @@ impl Nodes {
             base: base.to_owned(),
             grpc: grpc.to_vec(),
             http: http.to_vec(),
+            shards: SHARDS,
             running: (0..count).map(|_| None).collect(),
         };
         for number in nodes.numbers() {
             std::fs::create_dir_all(nodes.dir(number)).unwrap();
         }
         nodes
+    }
+
+    /// With so many shards.
+    pub fn with_shards(self, shards: u32) -> Self {
+        Self { shards, ..self }
     }
 
     /// The numbers of all nodes.
@@ -68,7 +75,7 @@ impl Nodes {
             .arg(self.dir(number))
             .args(["--listen", &self.grpc[number - 1].to_string()])
             .args(["--http-listen", &self.http[number - 1].to_string()])
-            .args(["--shards", &SHARDS.to_string()])
+            .args(["--shards", &self.shards.to_string()])
             .args(["--expected-urls", "100000", "--min-free-bytes", "1000000"]);
         for (other, address) in self.numbers().zip(&self.grpc) {
             command.args(["--peer", &format!("{other}={address}")]);

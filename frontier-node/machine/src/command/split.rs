@@ -14,6 +14,7 @@
 //! | crawls (policies, removals under way) | as they are | copies |
 //! | hosts with queues, schedules, robots, errands, budgets, change statistics | of its range | of its range |
 //! | leases that are out | of its range | of its range; their tokens stay valid |
+//! | recovery: how late any host may have been contacted | as it is | the same |
 //! | sessions | as they are | none: a lease call names its shard, and calls of the child begin at 1 |
 //! | queued, scheduled, leased, done of the books | what is left | summed from its hosts and leases |
 //! | removed, refused, done on hosts forgotten since | all | none: no host in memory knows them |

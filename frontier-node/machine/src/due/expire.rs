@@ -28,7 +28,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    fn expire(&mut self, key: LeaseKey) -> Result<(), MachineError> {
+    /// Ends a lease whose time is up, or whose holder is not to be waited for: as an attempt that failed.
+    pub(crate) fn expire(&mut self, key: LeaseKey) -> Result<(), MachineError> {
         let (id, lease) = self.leased(key)?;
         self.m.count(Counter::Expired);
         // The request may have gone out until the last moment.

@@ -28,6 +28,7 @@ mod i19_forward;
 mod i20_last_contact;
 mod i21_lease_ends;
 mod i22_due_work;
+mod i23_recovery;
 mod view;
 mod violation;
 
@@ -56,7 +57,7 @@ pub struct StepInvariant {
 }
 
 /// What holds after every entry.
-pub const STATES: [StateInvariant; 17] = [
+pub const STATES: [StateInvariant; 18] = [
     StateInvariant {
         number: "I1",
         name: "conservation",
@@ -141,6 +142,11 @@ pub const STATES: [StateInvariant; 17] = [
         number: "I17",
         name: "URL rows say where the URL is",
         check: i17_url_rows::check,
+    },
+    StateInvariant {
+        number: "I23",
+        name: "after a recovery hosts wait",
+        check: i23_recovery::check,
     },
 ];
 

@@ -113,7 +113,17 @@ impl View {
                 }
             }
         }
+        view.raise_contacts();
         Ok(view)
+    }
+
+    /// A recovery holds of hosts whose rows were not written since.
+    fn raise_contacts(&mut self) {
+        if let Some(recovery) = self.meta.recovery {
+            for host in self.hosts.values_mut() {
+                host.last_contact_ms = host.last_contact_ms.max(Some(recovery.until_ms));
+            }
+        }
     }
 
     /// Shard time.

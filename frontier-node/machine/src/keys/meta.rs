@@ -2,7 +2,7 @@
 //!
 //! Written at the end of every entry, and for a child by the `split` that seeds it; deleted with the shard.
 
-use crate::shard_id::ShardId;
+use crate::{command::restore::Stage, shard_id::ShardId};
 
 pub(crate) const TAG: u8 = b'M';
 pub(crate) const SPACE: &str = "meta";
@@ -68,6 +68,41 @@ pub(crate) struct MetaRow {
     /// Stores that are gone for good, by id.
     #[prost(uint32, repeated, tag = "32")]
     pub dead_stores: Vec<u32>,
+    /// The newest recovery; absent: none was ever needed. A split's child inherits it.
+    #[prost(message, optional, tag = "40")]
+    pub recovery: Option<RecoveryRow>,
+    /// The restore that made the shard, or makes it; absent: none.
+    #[prost(message, optional, tag = "41")]
+    pub restore: Option<RestoreRow>,
+}
+
+/// How far a restore is.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(crate) struct RestoreRow {
+    #[prost(fixed64, tag = "1")]
+    pub id: u64,
+    #[prost(enumeration = "Stage", tag = "2")]
+    pub stage: i32,
+    /// Newest batch of rows that was taken.
+    #[prost(uint64, tag = "3")]
+    pub sequence: u64,
+    /// Shard time at its begin: stamps of a source's rows are moved by what that was behind.
+    #[prost(uint64, tag = "4")]
+    pub now_ms: u64,
+}
+
+/// A recovery: what others were granted may be unknown here.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub(crate) struct RecoveryRow {
+    /// Drawn by whoever asked for it.
+    #[prost(fixed64, tag = "1")]
+    pub id: u64,
+    /// Shard time until which any host may have been contacted; the last contact of every host is at least this.
+    #[prost(uint64, tag = "2")]
+    pub until_ms: u64,
+    /// The counter before its jump: leases with this token or a lower one end.
+    #[prost(uint64, tag = "3")]
+    pub token: u64,
 }
 
 /// A split that was done, so that a repeat is answered as before.

@@ -114,7 +114,7 @@ fn below(prefix: Vec<u8>) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// The big-endian number at `at`.
-fn number_at(space: &'static str, key: &[u8], at: usize) -> Result<u64, MachineError> {
+pub(crate) fn number_at(space: &'static str, key: &[u8], at: usize) -> Result<u64, MachineError> {
     let bytes = at
         .checked_add(8)
         .and_then(|end| key.get(at..end))

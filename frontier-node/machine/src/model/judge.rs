@@ -56,6 +56,9 @@ impl Model {
             (Some(Body::Split(split)), CommandReply::Split(reply)) => {
                 self.judge_split(split, reply)
             }
+            (Some(Body::Recover(recover)), CommandReply::Recover(reply)) => {
+                self.judge_recover(recover, reply, after)
+            }
             (None, CommandReply::Unknown) => Ok(()),
             (body, reply) => Err(format!("{body:?} was answered {reply:?}")),
         }

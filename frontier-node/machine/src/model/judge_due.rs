@@ -34,35 +34,41 @@ impl Model {
             "the model knows few leases only".into()
         })?;
         for lease in due {
-            self.leases.retain(|other| other.token != lease.token);
-            self.ended.insert((lease.key, lease.token), Ended::Expired);
-            let least_ms = self
-                .host(lease.key.partition, &lease.host)
-                .map_or(0, |host| self.least_delay_ms(host));
-            let host = self.host_mut(lease.key.partition, &lease.host)?;
-            host.last_contact_ms = host.last_contact_ms.max(Some(lease.deadline_ms));
-            if let Some(row) = after.hosts.get(&(lease.key.partition, lease.host.clone())) {
-                host.stored_delay_ms = row.delay_ms;
-            } else {
-                // Expired and forgotten in one entry: by the delay of one of the crawls.
-                host.stored_delay_ms = least_ms;
-            }
-            match lease.key.kind() {
-                LeaseKind::Page => self.expire_page(&lease)?,
-                // It says nothing of the host: its robots are as they were.
-                LeaseKind::Robots => {}
-                LeaseKind::Errand => {
-                    let same = |waiting: &WaitingErrand| {
-                        waiting.host == lease.host
-                            && waiting.errand.partition == lease.key.partition
-                            && waiting.errand.fingerprint == lease.key.fingerprint
-                    };
-                    for waiting in self.errands.iter_mut().filter(|waiting| same(waiting)) {
-                        waiting.expiries += 1;
-                    }
-                    self.errands
-                        .retain(|waiting| waiting.expiries < limits::ERRAND_EXPIRIES);
+            self.expire_one(lease, after)?;
+        }
+        Ok(())
+    }
+
+    /// The lease ends as an attempt that failed.
+    pub fn expire_one(&mut self, lease: Lease, after: &View) -> Judged {
+        self.leases.retain(|other| other.token != lease.token);
+        self.ended.insert((lease.key, lease.token), Ended::Expired);
+        let least_ms = self
+            .host(lease.key.partition, &lease.host)
+            .map_or(0, |host| self.least_delay_ms(host));
+        let host = self.host_mut(lease.key.partition, &lease.host)?;
+        host.last_contact_ms = host.last_contact_ms.max(Some(lease.deadline_ms));
+        if let Some(row) = after.hosts.get(&(lease.key.partition, lease.host.clone())) {
+            host.stored_delay_ms = row.delay_ms;
+        } else {
+            // Expired and forgotten in one entry: by the delay of one of the crawls.
+            host.stored_delay_ms = least_ms;
+        }
+        match lease.key.kind() {
+            LeaseKind::Page => self.expire_page(&lease)?,
+            // It says nothing of the host: its robots are as they were.
+            LeaseKind::Robots => {}
+            LeaseKind::Errand => {
+                let same = |waiting: &WaitingErrand| {
+                    waiting.host == lease.host
+                        && waiting.errand.partition == lease.key.partition
+                        && waiting.errand.fingerprint == lease.key.fingerprint
+                };
+                for waiting in self.errands.iter_mut().filter(|waiting| same(waiting)) {
+                    waiting.expiries += 1;
                 }
+                self.errands
+                    .retain(|waiting| waiting.expiries < limits::ERRAND_EXPIRIES);
             }
         }
         Ok(())

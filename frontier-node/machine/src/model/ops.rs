@@ -6,6 +6,7 @@ use crate::{
         deliver::Deliver,
         discover::{Discover, ErrandResult, Item, ItemKind, Link},
         lease::{LeaseCall, LeaseKey, LeaseKind},
+        recover::Recover,
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::{
@@ -97,6 +98,7 @@ pub enum Op {
         forget: bool,
     },
     Deliver(u8),
+    Recover(u64),
     Tick,
 }
 
@@ -225,6 +227,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(origin, delay_ms, block_ms, paused)| Op::Change { origin, delay_ms, block_ms, paused }),
         1 => (0..4u32, prop_oneof![3 => Just(false), 1 => Just(true)]).prop_map(|(crawl, paused)| Op::Pause { crawl, paused }),
         1 => (0..3u8).prop_map(Op::Deliver),
+        1 => prop_oneof![1 => Just(0u64), 6 => 1..4u64].prop_map(Op::Recover),
         1 => Just(Op::Tick),
     ]
 }
@@ -383,6 +386,7 @@ impl Op {
                 forget: *forget,
                 cursor: Vec::new(),
             }),
+            Self::Recover(id) => Body::Recover(Recover { id: *id }),
             Self::Deliver(count) => Body::Deliver(Deliver {
                 keys: run
                     .outbox_keys()

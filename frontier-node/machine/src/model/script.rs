@@ -15,6 +15,7 @@
 //! deliver                                     everything that waits in the outbox
 //! tick
 //! restart                                     goes on with a machine rebuilt from rows
+//! recover 5                                   a recovery, by its id: hosts wait, counters jump, leases end
 //! split 8 at=16 epoch=0                       the range from that hash on becomes shard 8
 //! on 8                                        what follows goes to that shard
 //! books                                       range and books of the shard
@@ -36,6 +37,7 @@ use crate::{
         deliver::Deliver,
         discover::{Discover, ErrandResult, Item, ItemKind, Link},
         lease::{Lease, LeaseCall, LeaseKind, LeaseReply, Work},
+        recover::{Recover, RecoverReply},
         release::{Release, ReleaseBatch},
         remove::{CrawlTarget, HostTarget, Remove, Target, UrlTarget},
         report::{Contact, ErrandOutcome, Outcome, Report, ReportBatch, RobotsOutcome},
@@ -288,6 +290,9 @@ impl Player {
                 at: words.or_zero("at")?,
                 epoch: words.or_zero("epoch")?,
             }),
+            "recover" => Body::Recover(Recover {
+                id: words.number(1)?,
+            }),
             "tick" | "hosts" => return Ok(None),
             other => return Err(format!("no command {other}")),
         }))
@@ -403,6 +408,13 @@ impl Player {
             CommandReply::Split(SplitReply::Refused(refusal)) => {
                 vec![format!("refused: {}", refusal.name())]
             }
+            CommandReply::Recover(RecoverReply::Done(done)) => vec![format!(
+                "hosts wait from {}, {} leases left",
+                done.until_ms, done.leases_left
+            )],
+            CommandReply::Recover(RecoverReply::NoId) => vec!["refused: no id".into()],
+            // No script restores.
+            CommandReply::Restore(_) | CommandReply::BeingRestored => vec!["restore".into()],
             CommandReply::LostStore(reply) => vec![format!("{reply:?}")],
             CommandReply::Alias(reply) => vec![format!("{reply:?}")],
             CommandReply::Unknown => vec!["unknown".into()],

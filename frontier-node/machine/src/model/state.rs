@@ -50,6 +50,8 @@ pub struct Model {
     /// Token of the last grant out of the order of classes, and grants since the longest-ready host was served.
     pub unfair_token: u64,
     pub passed_over: u64,
+    /// The newest recovery: its id, until when hosts may have been contacted, the counter before its jump.
+    pub recovery: Option<(u64, u64, u64)>,
     /// How each lease ended that is not out any more.
     pub ended: BTreeMap<(LeaseKey, u64), Ended>,
 }
@@ -254,6 +256,7 @@ impl Model {
                 self.hosts.push(Host {
                     partition,
                     name: name.into(),
+                    last_contact_ms: self.recovery.map(|(_, until_ms, _)| until_ms),
                     ..Host::default()
                 });
                 self.hosts.len() - 1

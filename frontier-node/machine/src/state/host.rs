@@ -116,6 +116,12 @@ impl Host {
         }
     }
 
+    /// It may have been contacted as late as this.
+    pub fn raise_contact(&mut self, at_ms: u64) {
+        self.contacted = true;
+        self.last_contact_ms = self.last_contact_ms.max(at_ms);
+    }
+
     /// Queued URLs.
     pub fn queued(&self) -> u32 {
         self.lanes

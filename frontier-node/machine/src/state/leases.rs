@@ -55,6 +55,13 @@ impl Leases {
         self.by_key.keys().copied()
     }
 
+    /// Keys of the leases with this token or a lower one, in the order of keys.
+    pub fn up_to(&self, token: u64) -> impl Iterator<Item = LeaseKey> {
+        let old = self.by_key.iter();
+        old.filter(move |(_, entry)| entry.token <= token)
+            .map(|(key, _)| *key)
+    }
+
     /// The lease of a host.
     pub fn of_host(&self, host: u64) -> Option<LeaseKey> {
         self.by_host.get(&host).copied()

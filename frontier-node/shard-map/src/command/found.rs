@@ -54,7 +54,9 @@ impl Found {
         next.nodes = nodes;
         (next.next_shard, next.next_job) = (self.shards + 1, 1);
         let groups: Vec<u64> = (GROUP_ZERO..=self.shards).collect();
-        let mut places = placement::founding(next, &groups).into_iter();
+        let usable: Vec<u32> = next.usable_nodes().map(|node| node.number).collect();
+        let places = placement::founding(&usable, self.replica_target, &groups);
+        let mut places = places.into_iter();
         let mut members = || {
             let on = places.next().unwrap_or_default();
             let ids = on.into_iter().map(|node| {

@@ -75,6 +75,10 @@ impl Join {
                 state: known.state(),
             });
         }
+        // An address may change, a directory is another incarnation.
+        if given == current && self.node.disk != known.disk {
+            return Err(Refusal::NumberTaken(known.number));
+        }
         Ok(if is_gone {
             NodeState::Up
         } else {

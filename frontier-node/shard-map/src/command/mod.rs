@@ -10,6 +10,7 @@
 //! | `wish_leader`, `pin` | what balance and placement keep to |
 //! | `set_crawl` | a crawl |
 //! | `migrate_identity` | another suffix list, canonicaliser or key |
+//! | `recover_group` | a group that lost its quorum for good goes on with one voter |
 //! | `checks`, `jobs` | what several of them check and do |
 
 mod cancel_job;
@@ -22,6 +23,7 @@ mod leave;
 mod migrate_identity;
 mod move_replica;
 mod pin;
+mod recover_group;
 mod replace;
 mod set_crawl;
 mod split_shard;
@@ -36,6 +38,7 @@ pub use leave::Leave;
 pub use migrate_identity::{EmptyShard, MigrateIdentity};
 pub use move_replica::MoveReplica;
 pub use pin::Pin;
+pub use recover_group::RecoverGroup;
 pub use replace::Replace;
 pub use set_crawl::SetCrawl;
 pub use split_shard::SplitShard;
@@ -56,7 +59,7 @@ pub struct Command {
     /// Which command.
     #[prost(
         oneof = "Body",
-        tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23"
+        tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 40"
     )]
     pub body: Option<Body>,
 }
@@ -106,6 +109,9 @@ pub enum Body {
     /// What all agree on.
     #[prost(message, tag = "23")]
     MigrateIdentity(MigrateIdentity),
+    /// A group went on with one voter.
+    #[prost(message, tag = "40")]
+    RecoverGroup(RecoverGroup),
 }
 
 impl From<Body> for Command {
@@ -152,5 +158,6 @@ pub(crate) fn run(next: &mut ShardMap, command: &Command) -> Result<Option<u64>,
         Body::Pin(pin) => pin.apply(next),
         Body::SetCrawl(set) => set.apply(next),
         Body::MigrateIdentity(migrate) => migrate.apply(next),
+        Body::RecoverGroup(recover) => recover.apply(next),
     }
 }

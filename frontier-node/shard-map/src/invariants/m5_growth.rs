@@ -1,5 +1,5 @@
 //! M5: versions, epochs, issued ids and incarnations only grow; no replica id comes back; no group has fewer voters
-//! than before; a shard loses hashes to a new shard only; an ended job stays as it ended.
+//! than before, but for one that went on with a single new voter after its quorum was lost; a shard loses hashes to a new shard only; an ended job stays as it ended.
 
 use super::{Broken, ensure};
 use crate::model::{Members, NodeState, ShardMap};
@@ -44,7 +44,11 @@ fn check_members(group: u64, old: &Members, new: &Members) -> Result<(), Broken>
     ensure(is_newer, NUMBER, || {
         format!("the epoch of group {group} did not grow")
     })?;
-    ensure(new.voters().count() >= old.voters().count(), NUMBER, || {
+    let mut voters = new.voters();
+    let is_recovered =
+        matches!((voters.next(), voters.next()), (Some(sole), None) if !old.has(sole.replica_id()));
+    let is_kept = is_recovered || new.voters().count() >= old.voters().count();
+    ensure(is_kept, NUMBER, || {
         format!("group {group} has fewer voters")
     })?;
     for replica in new.replicas.iter().filter(|r| !old.has(r.replica_id())) {

@@ -48,6 +48,10 @@ pub struct Node {
     /// A [`NodeState`].
     #[prost(enumeration = "NodeState", tag = "7")]
     pub state: i32,
+    /// Random, drawn when its directory was made by joining: tells two directories apart that ask for one number and
+    /// incarnation. 0: it came without one, as founders do.
+    #[prost(fixed64, tag = "8")]
+    pub disk: u64,
 }
 
 impl Node {

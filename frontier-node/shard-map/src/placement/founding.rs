@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::group_position::group_position;
-use crate::model::ShardMap;
 use placement_ring::Ring;
 
-/// The nodes of each of these groups, in their order. Each node at most once a group; where the shares leave too few,
-/// the emptiest nodes take more.
-pub(crate) fn founding(map: &ShardMap, groups: &[u64]) -> Vec<BTreeSet<u32>> {
-    let nodes: Vec<u32> = map.usable_nodes().map(|node| node.number).collect();
-    let each = nodes.len().min(map.replica_target as usize);
+/// The nodes of each of these groups, in their order, if these nodes found a cluster that wants so many voters a group.
+/// Each node at most once a group; where the shares leave too few, the emptiest nodes take more.
+#[must_use]
+pub fn founding(nodes: &[u32], replica_target: u32, groups: &[u64]) -> Vec<BTreeSet<u32>> {
+    let each = nodes.len().min(replica_target as usize);
     let share = (groups.len() * each).div_ceil(nodes.len().max(1));
     let ring = Ring::new(nodes.iter().copied());
     let mut counts: BTreeMap<u32, usize> = nodes.iter().map(|node| (*node, 0)).collect();

@@ -24,7 +24,7 @@ mod repairs;
 mod measured_tests;
 
 pub use evacuation::{Evacuate, evacuation};
-pub(crate) use founding::founding;
+pub use founding::founding;
 pub use group_position::group_position;
 pub use on_join::on_join;
 pub use placement_ring::Ring;

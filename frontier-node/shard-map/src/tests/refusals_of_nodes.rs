@@ -84,6 +84,31 @@ fn an_incarnation_that_was_given_up() {
     assert_eq!(refused(&map, joining(4, 2)), gone);
 }
 
+/// Two empty directories ask for one number at the same moment.
+#[test]
+fn a_number_that_another_directory_has() {
+    let mut map = four();
+    let of = |incarnation: u32, disk: u64, address: &str| {
+        joined(|j| {
+            (j.node.number, j.node.incarnation, j.node.disk) = (9, incarnation, disk);
+            j.node.address = address.to_owned();
+        })
+    };
+    run(&mut map, of(0, 11, "a:1"));
+    assert!(!run(&mut map, of(0, 11, "a:1")).changed, "its own, again");
+    run(&mut map, of(0, 11, "b:1"));
+    assert_eq!(map.node(9).unwrap().address, "b:1", "it is elsewhere now");
+    for disk in [0, 12] {
+        let second = refused(&map, of(0, disk, "c:1"));
+        assert_eq!(second, Refusal::NumberTaken(9));
+    }
+    run(&mut map, of(1, 12, "c:1"));
+    assert_eq!(map.node(9).unwrap().disk, 12);
+    // Nor has a founder's place a second directory.
+    let second = joined(|j| (j.node.number, j.node.disk) = (1, 12));
+    assert_eq!(refused(&map, second), Refusal::NumberTaken(1));
+}
+
 #[test]
 fn an_address_or_number_that_makes_no_sense_or_is_taken() {
     let map = cluster(3, 2);

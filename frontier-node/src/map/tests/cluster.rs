@@ -21,10 +21,11 @@ use urlkey::SuffixList;
 
 use crate::admin::admin_service;
 use crate::cluster::{
-    AddressBook, Greeter, Member, NodeEntry, NodesService, node_number, replica_id,
+    AddressBook, GossipEnd, Greeter, Member, NodeEntry, NodesService, gossip, node_number,
+    replica_id,
 };
 use crate::identity::Descriptor;
-use crate::map::{MapOptions, Shaper};
+use crate::map::{MapCell, MapOptions, Shaper};
 use crate::{FrontierNode, NodeOptions};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -34,14 +35,16 @@ pub(super) struct Up {
     pub(super) node: Arc<FrontierNode>,
     pub(super) book: Arc<AddressBook>,
     server: JoinHandle<()>,
+    gossip: JoinHandle<GossipEnd>,
 }
 
 /// Some nodes, by number.
 pub(super) struct Cluster {
     pub(super) up: BTreeMap<u32, Up>,
-    dirs: BTreeMap<u32, TempDir>,
-    entries: Vec<NodeEntry>,
-    founded: Descriptor,
+    pub(super) dirs: BTreeMap<u32, TempDir>,
+    /// Of nodes 1, 2, ...
+    pub(super) entries: Vec<NodeEntry>,
+    pub(super) founded: Descriptor,
     pub(super) network: LocalNetwork,
     shaper: Option<Arc<dyn Shaper>>,
     has_map: bool,
@@ -86,6 +89,30 @@ impl Cluster {
         cluster.start_all().await;
         cluster.wait_founded().await;
         cluster
+    }
+
+    /// Nodes 1, 2, ... of a cluster whose groups have fewer voters than there are nodes.
+    pub(super) async fn placed(
+        nodes: u32,
+        shards: u64,
+        replicas: u32,
+        shaper: Option<Arc<dyn Shaper>>,
+    ) -> Self {
+        let mut cluster = Self::down(nodes, shards, shaper).await;
+        cluster.founded = cluster.founded.wanting(replicas);
+        for node in 1..=nodes {
+            cluster.write_descriptor(replica_id(node, 0));
+        }
+        cluster.start_all().await;
+        cluster.wait_founded().await;
+        cluster
+    }
+
+    /// How the gossip of a node that is up ended.
+    pub(super) async fn gossip_end(&mut self, node: u32) -> GossipEnd {
+        let gossip = &mut self.up.get_mut(&node).unwrap().gossip;
+        let ended = tokio::time::timeout(PATIENCE, gossip).await;
+        ended.expect("it goes on").unwrap()
     }
 
     /// Directories as a program without group 0 left them.
@@ -133,6 +160,7 @@ impl Cluster {
         let Some(up) = self.up.remove(&node) else {
             return;
         };
+        up.gossip.abort();
         up.server.abort();
         let _cancelled = up.server.await;
         up.node.close().await;
@@ -154,25 +182,15 @@ impl Cluster {
     pub(super) async fn start_node(&mut self, replica: NodeId) {
         let number = node_number(replica);
         let book = Arc::new(AddressBook::in_memory(self.entries.clone()));
-        let node = FrontierNode::open(self.options(replica, Arc::clone(&book)));
+        let copy = Arc::<MapCell>::default();
+        let options = self.options(replica, Arc::clone(&book), Arc::clone(&copy));
+        let node = FrontierNode::open(options);
         let node = Arc::new(node.await.unwrap());
         self.network.attach(&node.engine());
-        let member = Arc::new(Member {
-            book: Arc::clone(&book),
-            descriptor: RwLock::new(Descriptor::read(self.dir(replica)).unwrap()),
-            dir: self.dir(replica).to_owned(),
-            node: number,
-            address: self.address(number),
-            has_store: false,
-            founders: self.places(),
-            shards: None,
-            process: u64::from(number),
-            suffixes: SuffixList::shipped(),
-            links: OnceLock::new(),
-        });
+        let member = self.member(replica, Arc::clone(&book), Arc::clone(&copy));
         let opened = Arc::new(OnceLock::new());
         assert!(opened.set(Arc::clone(&node)).is_ok());
-        let service = NodesServer::new(NodesService::new(member, opened));
+        let service = NodesServer::new(NodesService::new(Arc::clone(&member), opened));
         let admin = admin_service(&node);
         let listener = bind(&self.address(number)).await;
         let server = tokio::spawn(async move {
@@ -183,10 +201,42 @@ impl Cluster {
                 .await
                 .unwrap();
         });
-        self.up.insert(number, Up { node, book, server });
+        let gossip = tokio::spawn(gossip(member, Arc::default()));
+        let up = Up {
+            node,
+            book,
+            server,
+            gossip,
+        };
+        self.up.insert(number, up);
     }
 
-    fn options(&self, replica: NodeId, book: Arc<AddressBook>) -> NodeOptions {
+    /// A node as others see it.
+    pub(super) fn member(
+        &self,
+        replica: NodeId,
+        book: Arc<AddressBook>,
+        copy: Arc<MapCell>,
+    ) -> Arc<Member> {
+        Arc::new(Member {
+            book,
+            descriptor: RwLock::new(Descriptor::read(self.dir(replica)).unwrap()),
+            dir: self.dir(replica).to_owned(),
+            node: node_number(replica),
+            address: self.address(node_number(replica)),
+            has_store: false,
+            founders: self.places(),
+            shards: None,
+            replicas: None,
+            key: None,
+            copy,
+            process: replica,
+            suffixes: SuffixList::shipped(),
+            links: OnceLock::new(),
+        })
+    }
+
+    fn options(&self, replica: NodeId, book: Arc<AddressBook>, copy: Arc<MapCell>) -> NodeOptions {
         let mut options = NodeOptions::new(self.dir(replica), self.founded.shards.len() as u64);
         options.node_id = replica;
         options.expected_urls = 1_000;
@@ -210,6 +260,7 @@ impl Cluster {
         options.map = self.has_map.then(|| MapOptions {
             greeter: Arc::new(Greeter::default()),
             is_linked: Arc::new(|_| true),
+            copy,
             shaper: self.shaper.clone(),
         });
         options
@@ -220,13 +271,13 @@ impl Cluster {
         entries.map(|e| (e.node, e.address.clone())).collect()
     }
 
-    fn address(&self, node: u32) -> String {
+    pub(super) fn address(&self, node: u32) -> String {
         self.entries[node as usize - 1].address.clone()
     }
 
     /// A node's copy of the map.
     pub(super) fn view(&self, node: u32) -> Arc<ShardMap> {
-        self.up[&node].node.map().unwrap().zero().view().map
+        self.up[&node].node.map().unwrap().view().map
     }
 
     /// The node that leads group 0.
@@ -234,7 +285,8 @@ impl Cluster {
         self.wait("a leader of group 0", |cluster| {
             let leads = |(_, up): &(&u32, &Up)| {
                 let map = up.node.map();
-                map.is_some_and(|map| map.zero().leadership().is_leader)
+                map.and_then(|map| map.zero())
+                    .is_some_and(|zero| zero.leadership().is_leader)
             };
             let leader = cluster.up.iter().find(leads);
             leader.map(|(node, _)| *node)

@@ -78,6 +78,7 @@ async fn an_idle_group_zero_writes_nothing() {
             .map()
             .unwrap()
             .zero()
+            .unwrap()
             .group()
             .status();
         (status.term, status.last_log_index)

@@ -8,7 +8,6 @@ mod three_nodes;
 mod trio;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use client::Frontier;
 use proto::frontier_v1 as pb;
@@ -41,17 +40,6 @@ fn split(voters: &[u64]) -> SplitRequest {
         child: CHILD,
         voters: voters.iter().copied().collect(),
     }
-}
-
-/// Waits for something that comes.
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    let waiting = async {
-        while !holds() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
-    assert!(waited.is_ok(), "not in time: {what}");
 }
 
 /// Waits until a node leads a shard and has proven it.

@@ -9,8 +9,8 @@ use raftlog::testing::LocalNetwork;
 use tempfile::TempDir;
 use urlkey::FingerprintKey;
 
+use super::super::support::{options, until};
 use super::held::Held;
-use super::{options, until};
 use crate::cluster::{AddressBook, NodeEntry};
 use crate::{FrontierNode, NodeOptions};
 

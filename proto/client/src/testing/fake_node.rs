@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use pb::frontier_server::{Frontier as Service, FrontierServer};
 use proto::frontier_v1 as pb;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
@@ -31,6 +32,10 @@ pub(crate) enum Role {
     Fails(CallError),
     /// Knows no such shard.
     Lacks(u64),
+    /// Knows by this version of the map that others have it.
+    Elsewhere(u64, Vec<String>),
+    /// Parks calls until it becomes something else.
+    Parks,
 }
 
 /// See the head of this file.
@@ -40,6 +45,7 @@ pub(crate) struct FakeNode {
     special: Mutex<Vec<(u64, Role)>>,
     pub(crate) map: Mutex<pb::ShardMapResponse>,
     calls: AtomicUsize,
+    changed: Notify,
     pub(crate) leases: Mutex<Vec<pb::LeaseRequest>>,
     pub(crate) request_ids: Mutex<Vec<String>>,
 }
@@ -51,6 +57,7 @@ impl FakeNode {
             special: Mutex::default(),
             map: Mutex::new(map(1, &[(1, 0, 9), (2, 10, u64::MAX)])),
             calls: AtomicUsize::new(0),
+            changed: Notify::new(),
             leases: Mutex::default(),
             request_ids: Mutex::default(),
         })
@@ -58,12 +65,15 @@ impl FakeNode {
 
     pub(crate) fn becomes(&self, role: Role) {
         *self.role.lock() = role;
+        self.changed.notify_waiters();
     }
 
     pub(crate) fn becomes_for(&self, shard: u64, role: Role) {
         let mut special = self.special.lock();
         special.retain(|(other, _)| *other != shard);
         special.push((shard, role));
+        drop(special);
+        self.changed.notify_waiters();
     }
 
     /// Calls of shards so far.
@@ -90,12 +100,17 @@ impl FakeNode {
     async fn lead(&self, shard: u64) -> Result<(), CallError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let follows = |leader_address| Err(CallError::NotLeader { leader_address });
-        match self.role_of(shard) {
+        match self.unparked(shard).await {
             Role::Leads => Ok(()),
             Role::Follows(leader) => follows(leader),
             Role::Elects(0, _) => Ok(()),
             Role::Elects(left, leader) => {
-                self.becomes(Role::Elects(left - 1, leader.clone()));
+                let next = Role::Elects(left - 1, leader.clone());
+                if self.special.lock().iter().any(|(of, _)| *of == shard) {
+                    self.becomes_for(shard, next);
+                } else {
+                    self.becomes(next);
+                }
                 follows(leader)
             }
             Role::Paused => std::future::pending().await,
@@ -105,6 +120,22 @@ impl FakeNode {
             }
             Role::Fails(error) => Err(error),
             Role::Lacks(map_version) => Err(CallError::WrongShard { map_version }),
+            Role::Elsewhere(map_version, replica_addresses) => Err(CallError::NotHere {
+                map_version,
+                replica_addresses,
+            }),
+            Role::Parks => unscripted(),
+        }
+    }
+
+    /// What it is to a shard once it is nothing that parks.
+    async fn unparked(&self, shard: u64) -> Role {
+        loop {
+            let changed = self.changed.notified();
+            match self.role_of(shard) {
+                Role::Parks => changed.await,
+                role => return role,
+            }
         }
     }
 }

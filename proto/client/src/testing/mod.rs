@@ -68,6 +68,7 @@ pub(crate) fn map(version: u64, ranges: &[(u64, u64, u64)]) -> pb::ShardMapRespo
         version,
         shards,
         identity: Some(identity),
+        node_addresses: Vec::new(),
     }
 }
 

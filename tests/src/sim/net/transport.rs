@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use raftlog::{CallKind, Destination, ReplyStream, Transport, TransportError};
+use raftlog::{CallKind, Destination, ReplyStream, Transport, TransportError, process_of};
 use tokio::sync::{mpsc, oneshot};
 
 use super::ordered::Connection;
@@ -66,9 +66,12 @@ impl Transport for SimTransport {
                 });
                 work
             };
-            match net.call((from, to.node_id), true, timeout, serve).await {
+            match net
+                .call((from, process_of(to.node_id)), true, timeout, serve)
+                .await
+            {
                 Ok(answer) => answer,
-                Err(RpcError::Refused) => Err(unreachable(to.node_id)),
+                Err(RpcError::Refused) => Err(unreachable(process_of(to.node_id))),
                 Err(RpcError::TimedOut) => Err(TransportError::TimedOut),
             }
         })
@@ -80,7 +83,7 @@ impl Transport for SimTransport {
         requests: BoxStream<'static, Bytes>,
         idle_timeout: Duration,
     ) -> BoxFuture<'static, Result<ReplyStream, TransportError>> {
-        let connection = Connection::new(&self.net, self.from, to.node_id);
+        let connection = Connection::new(&self.net, self.from, process_of(to.node_id));
         Box::pin(async move {
             let (replies, receiver) = mpsc::unbounded_channel();
             // A lost message drops its sender; the client learns of nothing, so it keeps one itself.
@@ -106,7 +109,7 @@ impl Transport for SimTransport {
         mut chunks: BoxStream<'static, Bytes>,
         chunk_timeout: Duration,
     ) -> BoxFuture<'static, Result<Bytes, TransportError>> {
-        let connection = Connection::new(&self.net, self.from, to.node_id);
+        let connection = Connection::new(&self.net, self.from, process_of(to.node_id));
         Box::pin(async move {
             let (sender, receiver) = oneshot::channel();
             open_snapshot(&connection, to, sender);
@@ -139,7 +142,7 @@ fn open_append(connection: &Arc<Connection>, to: Destination, replies: Replies) 
             }));
         };
         let Some(node) = node else {
-            return reply(Err(unreachable(to.node_id)));
+            return reply(Err(unreachable(process_of(to.node_id))));
         };
         let requests = requests_of(there.accept());
         match node.engine().receive_append_stream(to.group_id, requests) {
@@ -149,7 +152,7 @@ fn open_append(connection: &Arc<Connection>, to: Destination, replies: Replies) 
                     while let Some(answer) = served.next().await {
                         reply(answer);
                     }
-                    reply(Err(unreachable(to.node_id)));
+                    reply(Err(unreachable(process_of(to.node_id))));
                 });
             }
         }
@@ -214,7 +217,7 @@ fn open_snapshot(
             }));
         };
         let Some(node) = node else {
-            return reply(Err(unreachable(to.node_id)));
+            return reply(Err(unreachable(process_of(to.node_id))));
         };
         let chunks = requests_of(there.accept());
         tokio::spawn(async move {

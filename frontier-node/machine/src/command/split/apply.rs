@@ -141,6 +141,7 @@ impl Machine {
             done,
             epoch: row.epoch + 1,
             split_from: Some(self.shard.0),
+            recovery: meta.recovery,
             paused: meta.paused,
             dead_stores: meta.dead_stores.clone(),
             ..MetaRow::default()
