@@ -6,7 +6,7 @@ TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
 ESCAPEMENT = $(TARGET_DIR)/debug/escapement
 PROGRESS = ops/build/progress.sh
 DRILLS = kill-leader kill-all pause-leader pause-fetcher partition clock-skew disk-full kill-fetcher kill-box \
-	rolling-restart lose-a-disk split-under-load
+	rolling-restart lose-a-disk split-under-load move-under-load drain-under-load join-under-load
 
 .PHONY: demo test build setup setup-tests lint drill sim power-cut real-docs bench clean
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use raftlog::NodeId;
 use urlkey::{CANONICALIZER_VERSION, FingerprintKey, SuffixList};
 
-use crate::cluster::{incarnation, node_number};
+use crate::cluster::node_number;
 use crate::limits::SHARDS;
 use file::{FILE_NAME, Stored};
 pub(crate) use founding_voters::FoundingVoters;
@@ -166,12 +166,6 @@ impl Descriptor {
     /// Whether there are more founders than a group should have voters, so that not every founder has every group.
     pub(crate) const fn is_placed(&self) -> bool {
         self.replicas > 0 && self.founders.len() > self.replicas as usize
-    }
-
-    /// Whether it is a founder's new disk in a cluster whose founders all have every group, so that it takes the old one's
-    /// place by itself. Any other directory gets what the map gives it.
-    pub(crate) const fn is_fed_by_rejoining(&self) -> bool {
-        incarnation(self.replica) > 0 && self.disk == 0 && !self.is_placed()
     }
 
     /// Reads a directory's descriptor; `None` if it has none yet. Blocking.

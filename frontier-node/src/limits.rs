@@ -81,14 +81,10 @@ pub const INCARNATION: u32 = 65_535;
 pub const ALIVE_ROUNDS: u32 = 40;
 /// How long one hello may take, ms.
 pub const HELLO_TIMEOUT_MS: u64 = 1_000;
-/// How long one request for a replica's place may take, ms.
-pub const REPLACE_TIMEOUT_MS: u64 = 10_000;
 /// Pause between rounds of hellos while a node is not a member yet, ms.
 pub const BOOTSTRAP_PAUSE_MS: u64 = 200;
 /// Pause between hellos of members, ms.
 pub const GOSSIP_INTERVAL_MS: u64 = 1_000;
-/// Pause between requests for a replica's place, ms.
-pub const REJOIN_PAUSE_MS: u64 = 500;
 /// After so much the next candidate takes over from a dead leader, ms.
 pub const TAKEOVER_STEP_MS: u64 = 150;
 /// How long a stopping node tries to hand its leaderships over, ms.
@@ -128,7 +124,7 @@ pub const MAP_NEWS_PAUSE_MS: u64 = 50;
 pub const JOIN_REACH_MS: u64 = 20_000;
 /// How long a node may take to say how a replica stands, ms.
 pub const STANDING_TIMEOUT_MS: u64 = 1_000;
-/// How long a shard may take to apply a split, or to find the middle of its load, ms.
+/// How long a shard may take to apply a split, to find the middle of its load, or to change its members, ms.
 pub const SHAPE_TIMEOUT_MS: u64 = 12_000;
 /// How long a leader may take to be asked for a hand-over, ms.
 pub const HAND_OVER_CALL_TIMEOUT_MS: u64 = 2_000;
@@ -140,6 +136,26 @@ pub const UPKEEP_INTERVAL_MS: u64 = 2_000;
 pub const JOB_PAUSE_MS: (u64, u64) = (100, 2_000);
 /// Jobs of which a step is taken at the same moment.
 pub const DRIVEN_JOBS: usize = 16;
+/// How often the leader of group 0 asks all nodes how their replicas stand, ms.
+pub const SURVEY_INTERVAL_MS: u64 = 1_000;
+/// Moves under way at the same moment that were begun unasked or by a drain. Each one feeds a whole replica.
+pub const MOVES_AT_ONCE: usize = 4;
+/// Of these, moves off one node that is being emptied.
+pub const EVACUATED_AT_ONCE: usize = 2;
+/// A move to a node that is silent for so long, or that does not make its replica in that time, is taken back, ms.
+pub const MOVE_PATIENCE_MS: u64 = 30_000;
+/// A job that stays at one step for so long is stuck, ms: nothing is moved for the sake of evenness meanwhile.
+pub const STUCK_AFTER_MS: u64 = 60_000;
+/// Leaders are uneven for so long before one is handed over for that, ms.
+pub const BALANCE_PATIENCE_MS: u64 = 30_000;
+/// How often shards are weighed, if they are split by themselves, ms.
+pub const WEIGH_INTERVAL_MS: u64 = 10_000;
+/// Splits under way at once that were begun unasked.
+pub const SPLITS_AT_ONCE: usize = 2;
+/// How long a leader waits for the commit of what its members are already, ms.
+pub const SETTLE_MS: u64 = 5_000;
+/// Pause between two looks at it, ms.
+pub const SETTLE_PAUSE_MS: u64 = 20;
 /// How long a read of `admin.v1` waits for the proof that its copy is the newest, ms; then it is answered without.
 pub const ADMIN_PROOF_MS: u64 = 2_000;
 /// Calls of `admin.v1` that a node works on at once.

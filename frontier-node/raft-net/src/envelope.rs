@@ -4,7 +4,7 @@ use proto::raft_v1 as pb;
 use raftlog::NodeId;
 use tonic::Status;
 
-/// One end of all messages: a replica of a cluster.
+/// One end of all messages: a process of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) cluster_id: u64,
@@ -21,7 +21,7 @@ impl Identity {
         }
     }
 
-    /// The sender of a message that is meant for this replica of this cluster.
+    /// The sender of a message that is meant for this process of this cluster.
     pub(crate) fn check(self, envelope: Option<pb::Envelope>) -> Result<NodeId, Status> {
         let envelope =
             envelope.ok_or_else(|| Status::invalid_argument("the message has no envelope"))?;

@@ -12,7 +12,8 @@
 //!   it is dialled again at once; if then nobody listens, the peer's process is dead, and
 //!   [`NetTransport::refused`] says so.
 //! - A peer that is down fails calls at once; one that is silent costs a caller no more than its own time limit.
-//! - Messages are never sent twice by this crate, and a message for another cluster or replica is refused.
+//! - Messages are never sent twice by this crate, and a message for another cluster or process is refused. Ids of replicas
+//!   are made into those of their processes here; which replica is meant, the engine checks.
 //!
 //! ```text
 //! let engine_cell = Arc::new(OnceLock::new());

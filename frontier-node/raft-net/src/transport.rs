@@ -266,7 +266,7 @@ impl Transport for NetTransport {
         Box::pin(async move {
             let client = shared.client(to.node_id, Lane::Group(to.group_id))?;
             let appending = Appending {
-                envelope: shared.identity().to(to.node_id),
+                envelope: shared.identity().to(process_of(to.node_id)),
                 group_id: to.group_id,
                 patience: idle_timeout,
                 stop: shared.stop.clone(),
@@ -286,7 +286,7 @@ impl Transport for NetTransport {
         Box::pin(async move {
             let client = shared.client(to.node_id, Lane::Snapshots)?;
             let sending = Sending {
-                envelope: shared.identity().to(to.node_id),
+                envelope: shared.identity().to(process_of(to.node_id)),
                 group_id: to.group_id,
                 chunk_timeout,
                 stop: shared.stop.clone(),

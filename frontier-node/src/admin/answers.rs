@@ -65,6 +65,8 @@ pub(super) fn shards(reading: Reading) -> pb::ShardsResponse {
             replicas: members.replicas.iter().map(replica).collect(),
             leader: reading.leaders.get(&id).copied().unwrap_or(0),
             job: map.job_of_shard(id).map_or(0, |job| job.id),
+            pinned: members.pinned.clone(),
+            preferred_leader: members.wished_leader,
         }
     };
     pb::ShardsResponse {
@@ -120,6 +122,7 @@ fn job(job: &Job) -> pb::Job {
             kind: pb::JobKind::Move.into(),
             shard: moved.shard,
             node: ReplicaId(moved.new).node(),
+            from: ReplicaId(moved.old).node(),
             ..shown
         },
         Some(Plan::Drain(of)) => pb::Job {

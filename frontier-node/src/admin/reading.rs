@@ -15,7 +15,7 @@ use crate::node::FrontierNode;
 pub(super) struct Reading {
     pub(super) view: MapView,
     pub(super) copy: pb::MapCopy,
-    /// The leader's node of each group of this node that knows one.
+    /// The leader's node of each group, as far as this node knows.
     pub(super) leaders: BTreeMap<u64, u32>,
 }
 
@@ -34,7 +34,10 @@ impl Reading {
             let leader = group.leadership().borrow().leader?;
             Some((group.group_id(), node_number(leader)))
         });
-        let leaders: BTreeMap<u64, u32> = leaders.collect();
+        // Who leads group 0 has asked all nodes; of its own groups it knows at once.
+        let mut known = map.leading();
+        known.extend(leaders);
+        let leaders = known;
         let status = zero.map(|zero| zero.group().status());
         let behind = status.map(|s| s.committed_index.saturating_sub(s.applied_index));
         let copy = pb::MapCopy {

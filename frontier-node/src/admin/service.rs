@@ -13,7 +13,7 @@ use tonic::{Request, Response, Status};
 use super::changes::{self, Cut};
 use super::{answers, backups, reading::Reading};
 use crate::limits::{ADMIN_CALLS, ADMIN_REQUEST_SIZE_BYTES, EXPORTS};
-use crate::map::{MapError, MapNode, ShapeError};
+use crate::map::{MapError, MapNode, ShapeError, Weight};
 use crate::node::FrontierNode;
 
 /// The service of a node that has group 0; `None`: it does not.
@@ -143,13 +143,81 @@ impl Admin for AdminService {
             }
             // A repeat finds its job, wherever the middle of what is left may be.
             Cut::Middle if view.map.job_of_request(request.request).is_some() => (0, false),
-            Cut::Middle => match self.map.shaper().middle(request.shard).await {
-                Ok(at) => (at, false),
+            Cut::Middle => match self.map.shaper().weigh(request.shard).await {
+                Ok(Weight {
+                    middle: Some(at), ..
+                }) => (at, false),
+                Ok(Weight { middle: None, .. }) => {
+                    let shard = request.shard;
+                    let words = format!("shard {shard} has fewer than two sites to divide");
+                    return Ok(refused(words));
+                }
                 Err(ShapeError::Refused(reason)) => return Ok(refused(reason)),
                 Err(ShapeError::Unavailable(reason)) => return Err(Status::unavailable(reason)),
             },
         };
         let command = changes::split(&request, &view.map, at, alone);
+        self.change(&command).await
+    }
+
+    async fn r#move(
+        &self,
+        request: Request<pb::MoveRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        let map = self.map.view().map;
+        let command = changes::move_replica(&request.into_inner(), &map)?;
+        self.change(&command).await
+    }
+
+    async fn drain(
+        &self,
+        request: Request<pb::DrainRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        let command = changes::drain(request.into_inner())?;
+        self.change(&command).await
+    }
+
+    async fn undrain(
+        &self,
+        request: Request<pb::UndrainRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        self.change(&changes::undrain(request.into_inner())).await
+    }
+
+    async fn replace(
+        &self,
+        request: Request<pb::ReplaceRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        let command = changes::replace(request.into_inner())?;
+        self.change(&command).await
+    }
+
+    async fn leave(
+        &self,
+        request: Request<pb::LeaveRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        self.change(&changes::leave(request.into_inner())).await
+    }
+
+    async fn pin(
+        &self,
+        request: Request<pb::PinRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        self.change(&changes::pin(request.into_inner())).await
+    }
+
+    async fn prefer_leader(
+        &self,
+        request: Request<pb::PreferLeaderRequest>,
+    ) -> Result<Response<pb::ChangeResponse>, Status> {
+        let _call = self.enter()?;
+        let command = changes::prefer_leader(request.into_inner());
         self.change(&command).await
     }
 

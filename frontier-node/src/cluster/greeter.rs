@@ -12,7 +12,7 @@ use tonic::{Request, Status};
 
 use crate::limits::{
     CHANGE_MAP_TIMEOUT_MS, FETCH_MAP_TIMEOUT_MS, HAND_OVER_CALL_TIMEOUT_MS, HELLO_TIMEOUT_MS,
-    REPLACE_TIMEOUT_MS, SHAPE_TIMEOUT_MS, STANDING_TIMEOUT_MS,
+    SHAPE_TIMEOUT_MS, STANDING_TIMEOUT_MS,
 };
 
 /// Clients of the `Nodes` service, by address.
@@ -54,21 +54,6 @@ impl Greeter {
         };
         let call = client.hello(timed(request, HELLO_TIMEOUT_MS));
         in_time(address, HELLO_TIMEOUT_MS, call).await
-    }
-
-    /// Asks for a replica's place.
-    ///
-    /// # Errors
-    ///
-    /// As above.
-    pub async fn replace(
-        &self,
-        address: &str,
-        request: pb::ReplaceRequest,
-    ) -> Result<pb::ReplaceResponse, Status> {
-        let mut client = self.client(address)?;
-        let call = client.replace(timed(request, REPLACE_TIMEOUT_MS));
-        in_time(address, REPLACE_TIMEOUT_MS, call).await
     }
 
     /// Applies a command to the shard map, at the node that leads group 0.
@@ -159,6 +144,36 @@ impl Greeter {
         let mut client = self.client(address)?;
         let call = client.hand_over(timed(request, HAND_OVER_CALL_TIMEOUT_MS));
         in_time(address, HAND_OVER_CALL_TIMEOUT_MS, call).await
+    }
+
+    /// Asks a group's leader for a step of a change of its members.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn change_members(
+        &self,
+        address: &str,
+        request: pb::ChangeMembersRequest,
+    ) -> Result<pb::ChangeMembersResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.change_members(timed(request, SHAPE_TIMEOUT_MS));
+        in_time(address, SHAPE_TIMEOUT_MS, call).await
+    }
+
+    /// Asks how all replicas of a node stand.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub async fn report(
+        &self,
+        address: &str,
+        request: pb::ReportRequest,
+    ) -> Result<pb::ReportResponse, Status> {
+        let mut client = self.client(address)?;
+        let call = client.report(timed(request, STANDING_TIMEOUT_MS));
+        in_time(address, STANDING_TIMEOUT_MS, call).await
     }
 }
 

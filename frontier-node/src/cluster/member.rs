@@ -109,14 +109,17 @@ impl Member {
         if other.canonicalizer_version != own.canonicalizer_version {
             let (theirs, ours) = (other.canonicalizer_version, own.canonicalizer_version);
             return Some(format!(
-                "canonicaliser version {theirs} of node {} is not {ours}",
-                other.node
+                "canonicaliser version {theirs} of {} is not {ours}",
+                called(other.node)
             ));
         }
         if other.suffix_list_digest != own.suffix_list_digest {
             return Some(format!(
-                "the suffix list of node {} has digest {:016x}, that of node {} {:016x}",
-                other.node, other.suffix_list_digest, own.node, own.suffix_list_digest
+                "the suffix list of {} has digest {:016x}, that of {} {:016x}",
+                called(other.node),
+                other.suffix_list_digest,
+                called(own.node),
+                own.suffix_list_digest
             ));
         }
         if other.replica != 0 && other.replica != replica_id(other.node, other.incarnation) {
@@ -218,6 +221,14 @@ impl Member {
         }
         others.remove(&self.node);
         others.into_iter().collect()
+    }
+}
+
+/// For people: who joins has no number yet.
+fn called(node: u32) -> String {
+    match node {
+        0 => "the new node".to_owned(),
+        number => format!("node {number}"),
     }
 }
 

@@ -12,8 +12,6 @@
 //! | `joining` | an empty directory joins a running cluster |
 //! | `nodes_service` | what other nodes ask |
 //! | `gossip` | addresses and incarnations, told every second |
-//! | `rejoin` | a new incarnation takes the place of the one before, shard by shard |
-//! | `replace` | the leader's part of that |
 //! | `takeover` | the leader's process is dead: a chosen follower does not wait |
 //! | `agreed_wall` | the median of the replicas' wall clocks |
 
@@ -27,8 +25,6 @@ mod greeter;
 mod joining;
 mod member;
 mod nodes_service;
-mod rejoin;
-mod replace;
 mod replica_id;
 mod takeover;
 #[cfg(test)]
@@ -44,6 +40,5 @@ pub use greeter::Greeter;
 pub use joining::{Newcomer, join_cluster};
 pub use member::{HasLink, Member};
 pub use nodes_service::NodesService;
-pub use rejoin::rejoin;
 pub use replica_id::{incarnation, node_number, replica_id, store_id};
 pub use takeover::take_over;

@@ -1,4 +1,4 @@
-//! What other nodes ask: who this one is, a place for a new incarnation, changes of the map, and how shards stand.
+//! What other nodes ask: who this one is, changes of the map and of shards, and how shards stand.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use shard_map::Command;
 use tonic::{Request, Response, Status};
 
 use super::member::Member;
-use crate::map::{MapError, MapNode, elsewhere, to_wire};
+use crate::map::{MapError, MapNode, MemberChange, MemberError, MemberOrder, elsewhere, to_wire};
 use crate::node::FrontierNode;
 use crate::shards::{SplitAim, SplitError, SplitRequest};
 
@@ -80,22 +80,6 @@ impl Nodes for NodesService {
             callee: Some(self.member.introduction()),
             your_incarnation: self.member.recorded(node),
             founding: descriptor.filter(|_| is_empty).map(|d| d.to_founding()),
-        }))
-    }
-
-    async fn replace(
-        &self,
-        request: Request<pb::ReplaceRequest>,
-    ) -> Result<Response<pb::ReplaceResponse>, Status> {
-        let request = request.into_inner();
-        let node = self.open_for(request.cluster_id)?;
-        let waits_for = node
-            .replace(request.shard, request.replica)
-            .await
-            .map_err(|reason| Status::unavailable(reason.to_string()))?;
-        Ok(Response::new(pb::ReplaceResponse {
-            done: waits_for.is_none(),
-            waits_for: waits_for.unwrap_or_default(),
         }))
     }
 
@@ -183,8 +167,10 @@ impl Nodes for NodesService {
         let node = self.open_for(request.cluster_id)?;
         let places = node.split_points(request.shard, SplitAim::Middle).await;
         let places = places.map_err(|error| not_split(&error))?;
+        let size_bytes = node.shard_size_bytes(request.shard).await;
         Ok(Response::new(pb::SplitPointResponse {
             at: places.points.first().copied(),
+            size_bytes: size_bytes.map_err(|error| not_split(&error))?,
         }))
     }
 
@@ -207,6 +193,60 @@ impl Nodes for NodesService {
         };
         Ok(Response::new(pb::HandOverResponse { refused }))
     }
+
+    async fn change_members(
+        &self,
+        request: Request<pb::ChangeMembersRequest>,
+    ) -> Result<Response<pb::ChangeMembersResponse>, Status> {
+        let request = request.into_inner();
+        let node = self.open_for(request.cluster_id)?;
+        let answer = match node.change_members(&order(&request)?).await {
+            Ok(()) => pb::ChangeMembersResponse {
+                done: true,
+                ..pb::ChangeMembersResponse::default()
+            },
+            Err(MemberError::Refused(refused)) => pb::ChangeMembersResponse {
+                refused,
+                ..pb::ChangeMembersResponse::default()
+            },
+            Err(MemberError::NotYet(waits_for)) => pb::ChangeMembersResponse {
+                waits_for,
+                ..pb::ChangeMembersResponse::default()
+            },
+            Err(error @ (MemberError::UnknownGroup(_) | MemberError::NotLeader(_))) => {
+                return Err(Status::failed_precondition(error.to_string()));
+            }
+        };
+        Ok(Response::new(answer))
+    }
+
+    async fn report(
+        &self,
+        request: Request<pb::ReportRequest>,
+    ) -> Result<Response<pb::ReportResponse>, Status> {
+        let node = self.open_for(request.into_inner().cluster_id)?;
+        Ok(Response::new(pb::ReportResponse {
+            groups: node.report(),
+        }))
+    }
+}
+
+fn order(request: &pb::ChangeMembersRequest) -> Result<MemberOrder, Status> {
+    let old = (request.old != 0).then_some(request.old);
+    let change = match request.what() {
+        pb::MemberChange::Add => MemberChange::Add,
+        pb::MemberChange::CatchUp => MemberChange::CatchUp,
+        pb::MemberChange::Vote => MemberChange::Vote { old },
+        pb::MemberChange::Remove => MemberChange::Remove,
+        pb::MemberChange::Unspecified => {
+            return Err(Status::invalid_argument("a change that is not known here"));
+        }
+    };
+    Ok(MemberOrder {
+        group: request.group,
+        replica: request.replica,
+        change,
+    })
 }
 
 /// A split that was neither done nor refused for good.

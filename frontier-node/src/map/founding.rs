@@ -25,7 +25,8 @@ pub(super) enum FoundingError {
 
 /// The command that founds the map.
 ///
-/// The voters are those of the founding (`FoundingVoters`), under the ids that their nodes' disks have now.
+/// The voters are those of the founding (`FoundingVoters`), under the ids of the founders' first disks. A disk that was lost since
+/// is entered next, like any other.
 pub(super) fn found(descriptor: &Descriptor, book: &[NodeEntry]) -> Result<Found, FoundingError> {
     let founders = descriptor.founders.len();
     let target = match descriptor.replicas {
@@ -48,7 +49,7 @@ pub(super) fn found(descriptor: &Descriptor, book: &[NodeEntry]) -> Result<Found
         let known = book.iter().find(|entry| entry.node == *number);
         let known = known.filter(|entry| !entry.address.is_empty());
         known
-            .map(|entry| node(entry, None))
+            .map(|entry| node(&first_disk(entry), None))
             .ok_or(FoundingError::UnknownAddress(*number))
     });
     Ok(Found {
@@ -58,6 +59,13 @@ pub(super) fn found(descriptor: &Descriptor, book: &[NodeEntry]) -> Result<Found
         shards: descriptor.shards.len() as u64,
         nodes: nodes.collect::<Result<_, _>>()?,
     })
+}
+
+fn first_disk(entry: &NodeEntry) -> NodeEntry {
+    NodeEntry {
+        incarnation: 0,
+        ..entry.clone()
+    }
 }
 
 /// What all processes of the cluster agree on.
@@ -121,7 +129,7 @@ mod tests {
     fn the_first_map_has_the_ranges_of_the_descriptor_and_the_replicas_that_are_there() {
         for (nodes, shards) in [(1, 1), (3, 4), (5, 7), (7, 64)] {
             let descriptor = descriptor(nodes, shards);
-            // Node 1 had lost two disks before there was a map.
+            // Node 1 had lost two disks before there was a map; its groups do not know yet.
             let book: Vec<_> = (1..=nodes)
                 .map(|n| entry(n, if n == 1 { 2 } else { 0 }))
                 .collect();
@@ -135,7 +143,7 @@ mod tests {
                 last: s.last,
             });
             assert_eq!(of_map.collect::<Vec<_>>(), descriptor.shards);
-            let replicas: Vec<u64> = (2..=u64::from(nodes)).chain([(2 << 32) | 1]).collect();
+            let replicas: Vec<u64> = (1..=u64::from(nodes)).collect();
             for (group, members) in map.groups() {
                 let voters: Vec<u64> = members.voters().map(|r| r.id).collect();
                 assert_eq!(voters, replicas, "group {group}");

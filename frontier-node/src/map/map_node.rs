@@ -1,5 +1,6 @@
 //! The map as this node's services use it: read its copy, change it wherever its leader is.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use super::map_group::{MapError, MapGroup};
 use super::options::{IsLinked, MapOptions};
 use super::own_replica::OwnReplica;
 use super::remote::Remote;
+use super::rules::ShapeRules;
 use super::shaper::Shaper;
 use super::upkeep::Upkeep;
 use crate::cluster::{AddressBook, Greeter, node_number};
@@ -40,7 +42,10 @@ pub(crate) struct MapNode {
     is_linked: IsLinked,
     copy: Arc<MapCell>,
     shaper: Arc<dyn Shaper>,
+    rules: ShapeRules,
     not_founded: parking_lot::Mutex<String>,
+    /// The node that leads each group, as this one found while it leads group 0; empty else.
+    leading: parking_lot::Mutex<BTreeMap<u64, u32>>,
     zero: watch::Sender<Option<OpenZero>>,
     stop: CancellationToken,
 }
@@ -61,11 +66,11 @@ impl MapNode {
         stop: &CancellationToken,
     ) -> Result<Arc<Self>, GroupError> {
         let shaper = options.shaper.unwrap_or_else(|| {
-            Arc::new(Remote {
-                greeter: Arc::clone(&options.greeter),
-                book: Arc::clone(&parts.book),
-                cluster_id: parts.descriptor.cluster_id,
-            })
+            Arc::new(Remote::new(
+                Arc::clone(&options.greeter),
+                Arc::clone(&parts.book),
+                parts.descriptor.cluster_id,
+            ))
         });
         let node = Arc::new(Self {
             parts,
@@ -73,7 +78,9 @@ impl MapNode {
             is_linked: options.is_linked,
             copy: options.copy,
             shaper,
+            rules: options.rules,
             not_founded: parking_lot::Mutex::default(),
+            leading: parking_lot::Mutex::default(),
             zero: watch::Sender::new(None),
             stop: stop.clone(),
         });
@@ -88,9 +95,13 @@ impl MapNode {
             own: node_number(node.parts.process),
             views: node.views(),
         };
-        let own_replica = OwnReplica(Arc::clone(&node));
         tokio::spawn(stop.clone().run_until_cancelled_owned(copying.run()));
         tokio::spawn(stop.clone().run_until_cancelled_owned(known_nodes.run()));
+        #[cfg(test)]
+        if options.keeps_zero {
+            return Ok(node);
+        }
+        let own_replica = OwnReplica(Arc::clone(&node));
         tokio::spawn(stop.clone().run_until_cancelled_owned(own_replica.run()));
         Ok(node)
     }
@@ -103,15 +114,13 @@ impl MapNode {
             Some(MapGroup::open(engine, copy).await?)
         } else if voters.contains(&self.parts.process) {
             MapGroup::found(engine, voters, copy).await?
-        } else if self.parts.descriptor.is_fed_by_rejoining() {
-            Some(MapGroup::join(engine, self.parts.process, copy).await?)
         } else {
             None
         };
         if let Some(zero) = zero {
             self.take_zero(zero);
-            self.look_for_quorum();
         }
+        self.look_for_quorum();
         Ok(())
     }
 
@@ -185,6 +194,23 @@ impl MapNode {
         self.shaper.as_ref()
     }
 
+    pub(super) fn shared_shaper(&self) -> Arc<dyn Shaper> {
+        Arc::clone(&self.shaper)
+    }
+
+    /// The node that leads each group, groups that are not here too; empty unless this node leads group 0.
+    pub(crate) fn leading(&self) -> BTreeMap<u64, u32> {
+        self.leading.lock().clone()
+    }
+
+    pub(super) fn set_leading(&self, leading: BTreeMap<u64, u32>) {
+        *self.leading.lock() = leading;
+    }
+
+    pub(super) const fn rules(&self) -> &ShapeRules {
+        &self.rules
+    }
+
     /// Whether this node has an open link to a replica's process, or is it.
     pub(crate) fn is_linked(&self, replica: NodeId) -> bool {
         let process = process_of(replica);
@@ -202,7 +228,8 @@ impl MapNode {
             return;
         }
         let reason = "most founding nodes had lost their first disk before there was a group 0: it has no quorum";
-        if self.set_not_founded(reason) {
+        // Without a replica of group 0 this node knows no map yet, and others may have one.
+        if self.set_not_founded(reason) && self.zero().is_some() {
             tracing::warn!(reason, "the shape of this cluster stays as it is");
         }
     }

@@ -26,12 +26,18 @@
 //! | `map_node` | changes from anywhere in the cluster; what the services of this node use |
 //! | `founding` | the first map, from the descriptor and the address book |
 //! | `upkeep` | what the leader does unasked: founds, enters what nodes have become, drives jobs |
-//! | `split_job`, `new_disk` | one step of a job |
+//! | `survey` | how all nodes stand: who is silent, who leads what, how busy it is |
+//! | `split_job`, `move_job` | one step of a job |
+//! | `moves`, `balance`, `auto_split`, `silence` | what begins unasked |
+//! | `strays` | learners that no move knows |
+//! | `rules` | what of that is wanted, and how patient the driver is |
 //! | `shaper` | what is asked of shards, as a trait: the driver's side of the seam |
 //! | `remote` | that trait over the nodes' internal service |
-//! | `standing` | how a replica of this node stands: the shards' side of the seam |
+//! | `standing`, `members` | how a replica of this node stands, and how its group's members change: the shards' side of the seam |
 
 mod asking;
+mod auto_split;
+mod balance;
 mod copying;
 mod founding;
 mod known_nodes;
@@ -39,13 +45,19 @@ mod map_cell;
 mod map_group;
 mod map_node;
 mod map_state;
-mod new_disk;
+mod members;
+mod move_job;
+mod moves;
 mod options;
 mod own_replica;
 mod remote;
+mod rules;
 mod shaper;
+mod silence;
 mod split_job;
 mod standing;
+mod strays;
+mod survey;
 mod upkeep;
 mod verdict;
 
@@ -55,7 +67,8 @@ mod tests;
 
 pub use map_group::MapError;
 pub use options::MapOptions;
-pub use shaper::{ShapeError, Shaper, SplitOrder, Standing};
+pub use rules::ShapeRules;
+pub use shaper::{MemberChange, MemberOrder, ShapeError, Shaper, SplitOrder, Standing, Weight};
 
 pub(crate) use asking::{ask_for_change, places_of_leader};
 pub(crate) use copying::fetch;
@@ -64,4 +77,5 @@ pub(crate) use known_nodes::learn as learn_nodes;
 pub(crate) use map_cell::{MapCell, MapView};
 pub(crate) use map_group::MapGroup;
 pub(crate) use map_node::{MapNode, MapParts};
+pub(crate) use members::MemberError;
 pub(crate) use verdict::{elsewhere, to_wire};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use raftlog::NodeId;
 
 use super::map_cell::MapCell;
+use super::rules::ShapeRules;
 use super::shaper::Shaper;
 use crate::cluster::{Greeter, Member};
 
@@ -22,6 +23,11 @@ pub struct MapOptions {
     pub(crate) copy: Arc<MapCell>,
     /// What carries jobs out; `None`: the shards' leaders, asked over the nodes' internal service.
     pub shaper: Option<Arc<dyn Shaper>>,
+    /// Where moves are pretended, this node's replica of group 0 stays as it is.
+    #[cfg(test)]
+    pub(crate) keeps_zero: bool,
+    /// What its leader does unasked.
+    pub rules: ShapeRules,
 }
 
 impl MapOptions {
@@ -32,6 +38,9 @@ impl MapOptions {
             is_linked,
             copy: Arc::clone(&member.copy),
             shaper: None,
+            #[cfg(test)]
+            keeps_zero: false,
+            rules: ShapeRules::default(),
         }
     }
 }

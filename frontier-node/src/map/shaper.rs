@@ -2,7 +2,7 @@
 //!
 //! Every call may be made any number of times, by one driver after another: what was done before is answered as done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use raftlog::NodeId;
 
@@ -44,6 +44,42 @@ pub struct Standing {
     pub learners: BTreeSet<NodeId>,
 }
 
+/// One step of a change of a group's members, as the group's leader is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberOrder {
+    /// The group; 0: the cluster's own.
+    pub group: u64,
+    /// The replica that comes, or that is not to come after all.
+    pub replica: NodeId,
+    /// What is done about it.
+    pub change: MemberChange,
+}
+
+/// What is done about a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberChange {
+    /// It is fed without a vote.
+    Add,
+    /// Nothing is changed: done when it has almost all of the log.
+    CatchUp,
+    /// It votes, and the old one, where there is one, is no member any more.
+    Vote {
+        /// The voter that goes.
+        old: Option<NodeId>,
+    },
+    /// It has no vote and is no member any more.
+    Remove,
+}
+
+/// What a shard weighs, as its leader measures it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// About what its rows take on disk, bytes.
+    pub size_bytes: u64,
+    /// The hash at which its load is halved; `None`: it has fewer than two sites to divide.
+    pub middle: Option<u64>,
+}
+
 /// Why a shard did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
@@ -64,11 +100,20 @@ pub trait Shaper: Send + Sync + 'static {
     /// How the replicas of a group stand that are open and answer.
     async fn standings(&self, group: u64) -> Vec<Standing>;
 
-    /// The hash at which the load of a shard is halved, as its leader sees it.
-    async fn middle(&self, shard: u64) -> Result<u64, ShapeError>;
+    /// What a shard weighs, as its leader sees it.
+    async fn weigh(&self, shard: u64) -> Result<Weight, ShapeError>;
 
     /// The leader of a group is asked to hand over to another replica.
     async fn hand_over(&self, group: u64, to: NodeId) -> Result<(), ShapeError>;
+
+    /// The leader of a group takes one step of a change of its members. Returns when it is so and committed, now or before.
+    async fn change_members(&self, order: &MemberOrder) -> Result<(), ShapeError>;
+
+    /// Whether a replica is open on its node. [`ShapeError::Unavailable`]: the node does not answer.
+    async fn has_replica(&self, group: u64, replica: NodeId) -> Result<bool, ShapeError>;
+
+    /// How all open replicas of a node stand, by group. [`ShapeError::Unavailable`]: the node does not answer.
+    async fn report(&self, node: u32) -> Result<BTreeMap<u64, Standing>, ShapeError>;
 }
 
 /// The replica that leads a group and has proven so; the newest, if two say so.

@@ -1,14 +1,11 @@
 //! One step of a split: what is done, and then said to the map.
 
-use std::collections::BTreeSet;
-
-use raftlog::NodeId;
 use shard_map::{
-    Body, Job, ReplicaId, ShardMap, SplitPlan, Step,
+    Body, Job, ShardMap, SplitPlan, Step,
     command::{CancelJob, StepDone},
 };
 
-use super::shaper::{ShapeError, Shaper, SplitOrder, leader_of};
+use super::shaper::{ShapeError, Shaper, SplitOrder};
 
 /// What the map is told next; `None`: nothing yet, look again later.
 pub(super) async fn next(
@@ -49,7 +46,8 @@ async fn tell_parent(
         epoch,
         at: plan.at,
         child: plan.child,
-        voters: voters(plan, shaper).await,
+        // Nothing else changes the parent's members while it has this job.
+        voters: plan.voters.iter().copied().collect(),
     };
     match shaper.split(&order).await {
         Ok(()) => Some(done(job, Vec::new())),
@@ -62,19 +60,6 @@ async fn tell_parent(
             tracing::debug!(job = job.id, shard = plan.shard, reason, "not split yet");
             None
         }
-    }
-}
-
-/// The child's voters are the parent's. Those are the plan's, or those of the same nodes on newer disks: a lost disk is
-/// made good without the map, which follows (`new_disk`), the child's as the parent's.
-async fn voters(plan: &SplitPlan, shaper: &dyn Shaper) -> BTreeSet<NodeId> {
-    let planned: BTreeSet<NodeId> = plan.voters.iter().copied().collect();
-    let nodes = |ids: &BTreeSet<NodeId>| -> BTreeSet<u32> {
-        ids.iter().map(|id| ReplicaId(*id).node()).collect()
-    };
-    match leader_of(plan.shard, shaper).await {
-        Some(leader) if nodes(&leader.voters) == nodes(&planned) => leader.voters,
-        _ => planned,
     }
 }
 

@@ -27,6 +27,18 @@ impl FrontierNode {
             ..of_group(open.group(), term, proven)
         })
     }
+
+    /// How all open replicas of this node stand.
+    pub(crate) fn report(&self) -> Vec<pb::GroupReport> {
+        let groups = self.groups().into_iter().map(|group| group.group_id());
+        let reports = groups.filter_map(|group| {
+            let standing = Some(self.standing(group)?);
+            Some(pb::GroupReport { group, standing })
+        });
+        let mut reports: Vec<pb::GroupReport> = reports.collect();
+        reports.sort_by_key(|report| report.group);
+        reports
+    }
 }
 
 fn of_group(group: &Group, term: Option<u64>, proven: Option<u64>) -> pb::ShardStandingResponse {

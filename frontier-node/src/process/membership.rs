@@ -3,7 +3,9 @@
 use std::net::TcpListener as StdListener;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use urlkey::{FingerprintKey, SuffixList};
 
@@ -13,7 +15,7 @@ use crate::cluster::{
     AddressBook, BootstrapError, Greeter, Member, Newcomer, join_cluster, node_number,
 };
 use crate::identity::{Asked, Descriptor, IdentityError, draw, read_secret};
-use crate::limits::JOIN_REACH_MS;
+use crate::limits::{HELLO_TIMEOUT_MS, JOIN_REACH_MS};
 
 /// The directory as it is found.
 struct Found {
@@ -45,11 +47,11 @@ pub(super) async fn member(
         let newcomer = Newcomer {
             dir: dir.clone(),
             node: settings.node,
-            address: address(settings, settings.number(), grpc)?,
+            address: reachable(address(settings, settings.number(), grpc)?).await?,
             has_store: !settings.no_store,
             process,
             suffixes: Arc::clone(&suffixes),
-            contacts: contacts(settings, &book)?,
+            contacts: contacts(settings, &book, descriptor.is_some())?,
             patience_ms: JOIN_REACH_MS,
             book: Arc::clone(&book),
         };
@@ -156,11 +158,32 @@ fn address(settings: &Settings, node: u32, grpc: &StdListener) -> Result<String,
     }
 }
 
-/// Whom a node asks that joins: whom it was told, and whom an earlier try heard of.
-fn contacts(settings: &Settings, book: &AddressBook) -> Result<Vec<String>, ProcessError> {
+/// The address that the map is going to name, once a connection to it has come about: this node listens already, and where it
+/// does not reach itself others hardly will.
+async fn reachable(address: String) -> Result<String, ProcessError> {
+    let limit = Duration::from_millis(HELLO_TIMEOUT_MS);
+    let reason = match tokio::time::timeout(limit, TcpStream::connect(&address)).await {
+        Ok(Ok(_)) => return Ok(address),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "no connection in time".to_owned(),
+    };
+    let reason = format!(
+        "this node is not reached at {address}, which others would be told: {reason}. Name its address with --address"
+    );
+    Err(BootstrapError::Refused(reason).into())
+}
+
+/// Whom a node asks that joins: whom it was told, and once it began to join, whom it has heard of since.
+fn contacts(
+    settings: &Settings,
+    book: &AddressBook,
+    is_begun: bool,
+) -> Result<Vec<String>, ProcessError> {
     let mut contacts = settings.join.clone();
-    let known = book.present().into_iter().map(|entry| entry.address);
-    contacts.extend(known.filter(|address| !address.is_empty()));
+    if is_begun {
+        let known = book.present().into_iter().map(|entry| entry.address);
+        contacts.extend(known.filter(|address| !address.is_empty()));
+    }
     if contacts.is_empty() {
         let reason = "this directory began to join a cluster: name a member of it with --join";
         return Err(BootstrapError::Refused(reason.to_owned()).into());

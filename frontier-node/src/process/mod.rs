@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `settings` | flags, environment and configuration file, checked |
 //! | `running` | a node from its listeners to its clean stop |
+//! | `addresses` | where this node and others are, as settings say |
 //! | `membership` | who this process is; joining a cluster |
 //! | `panics` | a panic of any task ends the process |
 //! | `servers` | the gRPC and HTTP servers |
 //! | `test_clocks` | clocks that are wrong on purpose, for drills |
 
+mod addresses;
 mod membership;
 mod panics;
 mod running;

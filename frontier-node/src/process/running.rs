@@ -21,7 +21,7 @@ use super::test_clocks::TestClocks;
 use crate::clock::Clocks;
 use crate::cluster::{
     AgreedWall, BookError, BootstrapError, GossipEnd, Greeter, Member, NodesService, SampledWall,
-    ask_before_opening, bootstrap, gossip, node_number, rejoin, replica_id, store_id, take_over,
+    ask_before_opening, bootstrap, gossip, node_number, replica_id, store_id, take_over,
 };
 use crate::grpc::{ServeError, check_address};
 use crate::identity::{Descriptor, IdentityError};
@@ -129,10 +129,6 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
     };
     let refused = parts.transport.refused();
     let elections = tokio::spawn(take_over(Arc::clone(&parts.node), refused));
-    let rejoining = descriptor.is_fed_by_rejoining().then(|| {
-        let node = Arc::clone(&parts.node);
-        tokio::spawn(rejoin(Arc::clone(&member), Arc::clone(&greeter), node))
-    });
     announce(&descriptor, grpc_address, http_address);
     let ended = tokio::select! {
         () = stop.cancelled() => Ok(()),
@@ -141,9 +137,6 @@ pub async fn run(settings: Settings) -> Result<(), ProcessError> {
         end = &mut http_server => Err(server_end(end)),
     };
     elections.abort();
-    if let Some(rejoining) = rejoining {
-        rejoining.abort();
-    }
     close(parts, serving).await;
     ended
 }
@@ -234,7 +227,10 @@ async fn open(
     let mut options = options(settings, member, descriptor, own, &transport);
     let linked = Arc::clone(member);
     let is_linked = Arc::new(move |replica| linked.is_linked(replica));
-    options.map = Some(MapOptions::new(Arc::clone(greeter), member, is_linked));
+    options.map = Some(MapOptions {
+        rules: settings.rules(),
+        ..MapOptions::new(Arc::clone(greeter), member, is_linked)
+    });
     let node = FrontierNode::open(options).await?;
     let engine = Arc::new(OnceLock::new());
     let _ = engine.set(node.engine());

@@ -1,6 +1,6 @@
 //! Flags, environment and configuration file. A flag wins over the environment, that over the file.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use shard_map::limits::REPLICAS;
 
 use crate::limits::{CONFIG_SIZE_BYTES, NODE_NUMBER};
+use crate::map::ShapeRules;
 
 /// Why settings were refused.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +115,19 @@ pub struct Settings {
     /// Space to keep free on the device, bytes [default: 134217728].
     #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_MIN_FREE_BYTES")]
     pub min_free_bytes: Option<u64>,
+    /// Replace a node that has been silent for so long: it is emptied and given up for good. 0: never [default: 0].
+    #[arg(long, value_name = "SECONDS", env = "ESCAPEMENT_REPLACE_AFTER_S")]
+    pub replace_after_s: Option<u64>,
+    /// Split a shard whose rows take more than that on disk, bytes. 0: never for that [default: 0].
+    #[arg(long, value_name = "BYTES", env = "ESCAPEMENT_SPLIT_ABOVE_SIZE_BYTES")]
+    pub split_above_size_bytes: Option<u64>,
+    /// Split a shard that applies more entries of its log than that in a second. 0: never for that [default: 0].
+    #[arg(
+        long,
+        value_name = "ENTRIES",
+        env = "ESCAPEMENT_SPLIT_ABOVE_ENTRIES_PER_S"
+    )]
+    pub split_above_entries_per_s: Option<u64>,
     /// For drills: the wall clock is wrong by so much, ms.
     #[arg(long, allow_negative_numbers = true, hide = true)]
     #[serde(skip)]
@@ -173,6 +187,11 @@ impl Settings {
             fingerprint_secret: self.fingerprint_secret.or(file.fingerprint_secret),
             block_cache_size_bytes: self.block_cache_size_bytes.or(file.block_cache_size_bytes),
             min_free_bytes: self.min_free_bytes.or(file.min_free_bytes),
+            replace_after_s: self.replace_after_s.or(file.replace_after_s),
+            split_above_size_bytes: self.split_above_size_bytes.or(file.split_above_size_bytes),
+            split_above_entries_per_s: self
+                .split_above_entries_per_s
+                .or(file.split_above_entries_per_s),
             test_wall_offset: self.test_wall_offset,
             test_clock_rate: self.test_clock_rate,
             test_clock_jump: self.test_clock_jump,
@@ -220,101 +239,23 @@ impl Settings {
         Ok(())
     }
 
-    /// Who joins a cluster founds none.
-    fn check_join(&self) -> Result<(), SettingsError> {
-        if self.join.is_empty() {
-            return Ok(());
-        }
-        if !self.peers.is_empty() {
-            return Err(wrong(
-                "join",
-                "a node that joins a cluster founds none: leave out --peer, and say with --address where others reach it",
-            ));
-        }
-        match self.join.iter().find(|address| !is_address(address)) {
-            Some(address) => Err(wrong("join", format!("{address:?} is not HOST:PORT"))),
-            None => Ok(()),
-        }
-    }
-
-    /// Others are told this address, so it must lead to this machine and not to whichever asks.
-    fn check_own(&self) -> Result<(), SettingsError> {
-        if let Some(address) = self.address.as_ref().filter(|address| !is_address(address)) {
-            return Err(wrong("address", format!("{address:?} is not HOST:PORT")));
-        }
-        let of_peers = self.own_peer()?.filter(|told| !told.ends_with(":0"));
-        if let (Some(told), Some(peer)) = (&self.address, of_peers)
-            && *told != peer
-        {
-            return Err(wrong(
-                "address",
-                format!("{told} is not this node's own peer entry, {peer}"),
-            ));
-        }
-        if !self.allow_non_loopback && !self.listen().ip().is_loopback() {
-            // The listener is refused, by a better name.
-            return Ok(());
-        }
-        let told = self.own_address()?.unwrap_or_default();
-        let host = match told.rsplit_once(':') {
-            // The port is the listener's, and so is the host.
-            Some((_, "0")) | None => self.listen().ip().to_string(),
-            Some((host, _)) => host.trim_matches(['[', ']']).to_owned(),
+    /// What this node does unasked while it leads group 0. The same on all nodes, or it depends on who leads.
+    pub fn rules(&self) -> ShapeRules {
+        let rules = ShapeRules {
+            replace_after_ms: self.replace_after_s.unwrap_or(0).saturating_mul(1_000),
+            ..ShapeRules::default()
         };
-        if host.parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified()) {
-            return Err(wrong(
-                "address",
-                format!(
-                    "{host} is no address that others reach: name this node with --address HOST:PORT, or in a cluster that is founded with --peer {}=HOST:PORT",
-                    self.number()
-                ),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Others reach this node where it tells them; if that is the place of another process, this one speaks in its name.
-    fn check_port(&self) -> Result<(), SettingsError> {
-        let listen = self.listen().port();
-        let Some(address) = self.own_address()? else {
-            return Ok(());
-        };
-        let told = address.rsplit_once(':').map_or("", |(_, port)| port);
-        if listen == 0 || told == "0" || told == listen.to_string() {
-            return Ok(());
-        }
-        let what = if self.address.is_some() {
-            format!("that which others are told, {address}")
-        } else {
-            let node = self.number();
-            format!("that of this node's own peer entry, {node}={address}")
-        };
-        Err(wrong("listen", format!("port {listen} is not {what}")))
-    }
-
-    /// This node among those that found a cluster.
-    fn own_peer(&self) -> Result<Option<String>, SettingsError> {
-        let mut founders = self.founders()?.into_iter();
-        let own = founders.find(|(number, _)| *number == self.number());
-        Ok(own.filter(|_| !self.peers.is_empty()).map(|(_, a)| a))
-    }
-
-    /// Where others reach this node, as far as settings say; its port may be 0.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::founders`].
-    pub fn own_address(&self) -> Result<Option<String>, SettingsError> {
-        match &self.address {
-            Some(address) => Ok(Some(address.clone())),
-            None => self.own_peer(),
-        }
+        rules.splitting_above(
+            self.split_above_size_bytes.unwrap_or(0),
+            self.split_above_entries_per_s.unwrap_or(0),
+        )
     }
 
     /// This node's number where neither a directory nor a cluster gives it one.
     pub fn number(&self) -> u32 {
         self.node.unwrap_or(1)
     }
+
     /// Where gRPC listens.
     pub fn listen(&self) -> SocketAddr {
         self.listen
@@ -326,41 +267,9 @@ impl Settings {
         self.http_listen
             .unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 7_780)))
     }
-
-    /// The founding nodes, ascending; a cluster of one if none are named.
-    ///
-    /// # Errors
-    ///
-    /// One is malformed or named twice.
-    pub fn founders(&self) -> Result<Vec<(u32, String)>, SettingsError> {
-        if self.peers.is_empty() {
-            return Ok(vec![(self.number(), self.listen().to_string())]);
-        }
-        let mut founders = Vec::with_capacity(self.peers.len());
-        for text in &self.peers {
-            let parsed = text.split_once('=').and_then(|(number, address)| {
-                let number: u32 = number.trim().parse().ok()?;
-                (is_address(address) && (1..=NODE_NUMBER).contains(&u64::from(number)))
-                    .then(|| (number, address.trim().to_owned()))
-            });
-            founders.push(
-                parsed.ok_or_else(|| wrong("peer", format!("{text:?} is not NUMBER=HOST:PORT")))?,
-            );
-        }
-        founders.sort();
-        if let Some(twice) = founders.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(wrong("peer", format!("node {} is named twice", twice[0].0)));
-        }
-        Ok(founders)
-    }
 }
 
-fn is_address(text: &str) -> bool {
-    text.rsplit_once(':')
-        .is_some_and(|(host, port)| !host.trim().is_empty() && port.parse::<u16>().is_ok())
-}
-
-fn wrong(name: &'static str, reason: impl Into<String>) -> SettingsError {
+pub(super) fn wrong(name: &'static str, reason: impl Into<String>) -> SettingsError {
     SettingsError::Value {
         name,
         reason: reason.into(),
@@ -406,6 +315,19 @@ mod tests {
             [(1, "127.0.0.1:7700".to_owned())]
         );
         assert!(!settings.allow_non_loopback);
+    }
+
+    #[test]
+    fn nothing_is_split_or_given_up_by_itself_unless_asked_for() {
+        let rules = parsed(&["--dir", "x"]).unwrap().rules();
+        assert_eq!(rules, ShapeRules::default());
+        assert!(rules.replace_after_ms == 0 && !rules.split.enabled);
+        let flags = ["--dir", "x", "--replace-after-s", "90"];
+        let asked = [&flags[..], &["--split-above-entries-per-s", "50"]].concat();
+        let rules = parsed(&asked).unwrap().rules();
+        assert_eq!(rules.replace_after_ms, 90_000);
+        assert!(rules.split.enabled && rules.split.size_bytes == 0);
+        assert_eq!(rules.split.load, 50_000);
     }
 
     #[test]

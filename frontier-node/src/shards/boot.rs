@@ -7,7 +7,7 @@ use std::sync::Arc;
 use raftlog::{Engine, GroupConfig, GroupError, NodeId};
 use shard_map::GROUP_ZERO;
 
-use super::opening::{Late, open_children};
+use super::opening::{Late, missing_children, open_child};
 use crate::identity::{Descriptor, FoundingVoters, ShardRange};
 use crate::service::NodeShared;
 use crate::shard::Shard;
@@ -38,7 +38,13 @@ pub(crate) async fn open_shards(
             shared.shards.insert(Arc::new(shard));
         }
     }
-    open_children(engine, shared, late, &BTreeMap::new()).await?;
+    let none = BTreeMap::new();
+    let mut untried = missing_children(shared, &none);
+    while let Some(child) = untried.pop_first() {
+        if open_child(engine, shared, child, late).await?.is_some() {
+            untried = missing_children(shared, &none);
+        }
+    }
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use shard_map::ShardMap;
 use tokio::sync::watch;
 
 use super::first_election;
-use super::opening::{Late, open_children, open_placed};
+use super::opening::{Late, missing_children, open_child, open_placed};
 use super::places::{is_retired, wanted};
 use crate::limits::OPEN_RETRY_MS;
 use crate::map::{MapNode, MapView};
@@ -31,6 +31,8 @@ pub(crate) struct Keeper {
     views: Option<watch::Receiver<MapView>>,
     /// Replicas that are not used any more, and not removed yet.
     leaving: BTreeMap<u64, NodeId>,
+    /// What was said last of shards that are not what they should be.
+    said: BTreeMap<u64, String>,
 }
 
 impl Keeper {
@@ -48,6 +50,7 @@ impl Keeper {
             map,
             views,
             leaving: BTreeMap::new(),
+            said: BTreeMap::new(),
         }
     }
 
@@ -62,13 +65,7 @@ impl Keeper {
     pub(crate) async fn run(mut self) {
         loop {
             let map = self.newest_map();
-            let retry = match self.round(&map).await {
-                Ok(is_all) => !is_all,
-                Err(error) => {
-                    tracing::error!(%error, "this node's replicas are not what they should be; it is tried again");
-                    true
-                }
-            };
+            let retry = !self.round(&map).await;
             let views = self.views.as_mut();
             tokio::select! {
                 () = self.shared.context.map.news() => {}
@@ -88,26 +85,36 @@ impl Keeper {
         map
     }
 
-    /// Does all that can be done now; whether that is all.
-    async fn round(&mut self, map: &ShardMap) -> Result<bool, GroupError> {
+    /// Does all that can be done now; whether that is all. What fails with one shard keeps no other from it.
+    async fn round(&mut self, map: &ShardMap) -> bool {
         loop {
-            self.open_children().await?;
-            self.remove_leaving().await?;
-            let is_all = self.open_placed(map).await?;
+            let mut is_all = self.open_children().await;
+            is_all &= self.remove_leaving().await;
+            is_all &= self.open_placed(map).await;
             if !self.retire(map) {
-                return Ok(is_all);
+                return is_all;
             }
         }
     }
 
-    async fn open_children(&self) -> Result<(), GroupError> {
+    /// Opens what replicas here have seeded; whether that is all.
+    async fn open_children(&mut self) -> bool {
         let late = self.late();
-        let opened = open_children(&self.engine, &self.shared, late, &self.leaving);
-        for shard in opened.await? {
-            self.start(Arc::clone(&shard));
-            self.elect(shard);
+        let mut is_all = true;
+        let mut untried = missing_children(&self.shared, &self.leaving);
+        while let Some(child) = untried.pop_first() {
+            match open_child(&self.engine, &self.shared, child, late).await {
+                Ok(Some(open)) => {
+                    self.start(Arc::clone(&open));
+                    self.elect(open);
+                    // It may have children of its own.
+                    untried = missing_children(&self.shared, &self.leaving);
+                }
+                Ok(None) => {}
+                Err(error) => is_all = self.failed(child.0, &error),
+            }
         }
-        Ok(())
+        is_all
     }
 
     /// Who makes children's replicas that came past this node: the map, where there is one or will be.
@@ -129,18 +136,34 @@ impl Keeper {
     }
 
     /// Makes what the map gives this node; whether that is all.
-    async fn open_placed(&self, map: &ShardMap) -> Result<bool, GroupError> {
+    async fn open_placed(&mut self, map: &ShardMap) -> bool {
         let mut is_all = true;
         for (shard, replica) in wanted(map, self.shared.context.replica) {
             if self.shared.shards.get(shard).is_some() || self.leaving.contains_key(&shard) {
                 continue;
             }
-            match open_placed(&self.engine, &self.shared, shard, replica).await? {
-                Some(open) => self.start(open),
-                None => is_all = false,
+            match open_placed(&self.engine, &self.shared, shard, replica).await {
+                Ok(Some(open)) => self.start(open),
+                Ok(None) => is_all = false,
+                // The copy of the map is from before the removal.
+                Err(GroupError::Removed { .. }) => {}
+                Err(error) => is_all = self.failed(shard, &error),
             }
         }
-        Ok(is_all)
+        is_all
+    }
+
+    /// False, and said once as long as it is the same.
+    fn failed(&mut self, shard: u64, error: &GroupError) -> bool {
+        let reason = error.to_string();
+        if self.said.insert(shard, reason.clone()).as_ref() != Some(&reason) {
+            tracing::error!(
+                shard,
+                reason,
+                "the replica is not what it should be here; it is tried again"
+            );
+        }
+        false
     }
 
     /// Takes what the map retired out of use; whether anything was.
@@ -158,18 +181,21 @@ impl Keeper {
         self.leaving.len() > before
     }
 
-    /// Removes what is not used any more, for good.
-    async fn remove_leaving(&mut self) -> Result<(), GroupError> {
-        while let Some((shard, replica)) = self.leaving.first_key_value() {
-            let (shard, replica) = (*shard, *replica);
-            self.engine.remove_group(shard, replica).await?;
+    /// Removes what is not used any more, for good; whether that is all.
+    async fn remove_leaving(&mut self) -> bool {
+        for (shard, replica) in self.leaving.clone() {
+            if let Err(error) = self.engine.remove_group(shard, replica).await {
+                self.failed(shard, &error);
+                continue;
+            }
             // Its last instance may have said that it is here, and made the filter's entry anew.
             self.shared.context.map.left(shard);
             self.shared.context.filter.invalidate(shard);
             self.leaving.remove(&shard);
+            self.said.remove(&shard);
             tracing::info!(shard, replica, "a replica is removed for good");
         }
-        Ok(())
+        self.leaving.is_empty()
     }
 }
 

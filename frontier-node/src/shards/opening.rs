@@ -5,7 +5,7 @@
 //! Where the split passed this node by, with a snapshot or before it came, the child's replica is an empty one that its leader feeds,
 //! and it is the map that says whether there is one and under which id (case L22).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use machine::{Machine, ShardId};
@@ -24,37 +24,27 @@ pub(crate) enum Late {
     ByParent,
 }
 
-/// Opens all children of the shards here that are missing, their children too, but none of those that leave; the ones it opened.
-pub(super) async fn open_children(
-    engine: &Engine,
+/// The children that replicas here know of and that are not open, but none of those that leave; with the replica that each is to be:
+/// that of its parent.
+pub(super) fn missing_children(
     shared: &NodeShared,
-    late: Late,
     leaving: &BTreeMap<u64, NodeId>,
-) -> Result<Vec<Arc<Shard>>, GroupError> {
-    let mut opened = Vec::new();
-    loop {
-        let before = opened.len();
-        for shard in shared.context.map.own() {
-            if shared.shards.get(shard).is_some() || leaving.contains_key(&shard) {
-                continue;
-            }
-            let parent = shared.context.map.parent(shard);
-            let open = parent.and_then(|parent| Some(shared.shards.get(parent)?.replica()));
-            let left = parent.and_then(|parent| leaving.get(&parent).copied());
-            let own = open.or(left).unwrap_or(shared.context.replica);
-            if let Some(shard) = open_child(engine, shared, (shard, own), late).await? {
-                shared.shards.insert(Arc::clone(&shard));
-                opened.push(shard);
-            }
-        }
-        if opened.len() == before {
-            return Ok(opened);
-        }
-    }
+) -> BTreeSet<(u64, NodeId)> {
+    let own = shared.context.map.own().into_iter();
+    let missing = own.filter(|shard| shared.shards.get(*shard).is_none());
+    let as_parent = |shard: u64| {
+        let parent = shared.context.map.parent(shard)?;
+        let open = shared.shards.get(parent).map(|parent| parent.replica());
+        open.or_else(|| leaving.get(&parent).copied())
+    };
+    let missing = missing.filter(|shard| !leaving.contains_key(shard));
+    missing
+        .map(|shard| (shard, as_parent(shard).unwrap_or(shared.context.replica)))
+        .collect()
 }
 
-/// Opens one, as the replica that its parent's is; `None`: no rows here say that this node has it.
-async fn open_child(
+/// Opens one, as that replica; `None`: no rows here say that this node has it.
+pub(super) async fn open_child(
     engine: &Engine,
     shared: &NodeShared,
     (child, own): (u64, NodeId),
@@ -86,8 +76,10 @@ async fn open_child(
         ?found,
         "a child of a split is opened"
     );
-    let shard = Shard::open(engine, child, machine, context.clone()).await?;
-    Ok(Some(Arc::new(shard)))
+    let open = Shard::open(engine, child, machine, context.clone()).await?;
+    let open = Arc::new(open);
+    shared.shards.insert(Arc::clone(&open));
+    Ok(Some(open))
 }
 
 /// Makes a replica that the map gives this node, and opens it. `None`: not yet, since a shard here still holds a part of its range:

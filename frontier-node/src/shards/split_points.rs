@@ -1,6 +1,7 @@
 //! Where a shard may be split, by what its leader has in memory.
 
 use machine::{Load, SplitPoint};
+use raftlog::{KeyRange, StateError};
 
 use super::split::{SplitError, call_error};
 use crate::node::FrontierNode;
@@ -51,6 +52,25 @@ impl FrontierNode {
             places(Extent::of(machine), points, middle)
         });
         found.await.map_err(|error| call_error(&open, &error))
+    }
+
+    /// About how many bytes the rows of a shard take on this node's disk.
+    ///
+    /// # Errors
+    ///
+    /// The shard is not here, or busy.
+    pub async fn shard_size_bytes(&self, shard: u64) -> Result<u64, SplitError> {
+        let open = self.shared_node().shards.get(shard);
+        let open = open.ok_or(SplitError::UnknownShard(shard))?;
+        let db = self.engine().state();
+        let size = open.look(move |machine, _, _| {
+            let ranges = machine.key_ranges().into_iter();
+            let mut sizes = ranges.map(|(from, to)| db.disk_size_bytes(&KeyRange::new(from, to)));
+            sizes.try_fold(0, |sum: u64, size| Ok(sum.saturating_add(size?)))
+        });
+        let size: Result<u64, StateError> =
+            size.await.map_err(|error| call_error(&open, &error))?;
+        size.map_err(|error| SplitError::Unavailable(error.to_string()))
     }
 }
 

@@ -56,6 +56,14 @@ impl Addresses {
         }
     }
 
+    /// Those of nodes 1 to `nodes`.
+    pub fn founders(&self, nodes: u32) -> Self {
+        let mut founders = self.clone();
+        founders.grpc.retain(|node, _| *node <= nodes);
+        founders.http.retain(|node, _| *node <= nodes);
+        founders
+    }
+
     /// The gRPC addresses as text.
     pub fn grpc_list(&self) -> Vec<String> {
         self.grpc.values().map(SocketAddr::to_string).collect()

@@ -4,7 +4,9 @@ use super::Addresses;
 use super::limits::{CALL_TIMEOUT, OFFER_WITHIN, RETRY_PAUSE, RETRY_WITHIN};
 use crate::output::CommandError;
 use crate::policy::{self, PolicyError};
-use client::{CallError, Frontier, GrpcFrontier, Peer, RoutedFrontier, Router, RouterOptions};
+use client::{
+    Admin, CallError, Frontier, GrpcFrontier, Peer, RoutedFrontier, Router, RouterOptions,
+};
 use futures::future::join_all;
 use proto::frontier_v1 as pb;
 use std::collections::BTreeMap;
@@ -19,6 +21,7 @@ pub type NodeClient = GrpcFrontier;
 pub struct Control {
     nodes: BTreeMap<u32, NodeClient>,
     router: Arc<Router>,
+    admin: Admin,
 }
 
 impl Control {
@@ -41,9 +44,11 @@ impl Control {
                 Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
             }
         };
+        let admin = Admin::new(&addresses.grpc_list());
         Ok(Self {
             nodes,
             router: Arc::new(router),
+            admin: admin.map_err(|e| CommandError::of("an address of a node", e))?,
         })
     }
 
@@ -169,7 +174,7 @@ impl Control {
         Ok(newest)
     }
 
-    /// Waits until a node's replicas of all shards have applied what the others had when this was called.
+    /// Waits until a node's replicas, those that the map gives it, have applied what the others had when this was called.
     pub async fn wait_caught_up(&self, node: u32, within: Duration) -> Result<(), CommandError> {
         let goals: Vec<(u64, u64)> = self
             .statuses()
@@ -179,7 +184,8 @@ impl Control {
             .collect();
         let until = Instant::now() + within;
         for (shard, goal) in goals {
-            loop {
+            // A move may take it away meanwhile.
+            while self.votes(node, shard).await {
                 let applied = match self.nodes.get(&node) {
                     Some(client) => client.shard_status(pb::ShardStatusRequest { shard }).await,
                     None => return Err(CommandError::Message(format!("no node {node}"))),
@@ -199,6 +205,19 @@ impl Control {
             }
         }
         Ok(())
+    }
+}
+
+impl Control {
+    /// Whether a node votes in a shard by the shard map. Without a map every node votes in all.
+    async fn votes(&self, node: u32, shard: u64) -> bool {
+        let Ok(map) = self.admin.shards().await else {
+            return true;
+        };
+        let is_founded = map.copy.is_some_and(|copy| copy.version > 0);
+        let mut shards = map.shards.iter().filter(|found| found.shard == shard);
+        let votes = shards.any(|found| found.replicas.iter().any(|r| r.node == node && r.voter));
+        !is_founded || votes
     }
 }
 

@@ -16,8 +16,10 @@ pub struct NodeSpec {
     pub grpc: SocketAddr,
     /// Where it shows metrics.
     pub http: SocketAddr,
-    /// All founding nodes.
+    /// All founding nodes; none: it joins.
     pub peers: Vec<(u32, SocketAddr)>,
+    /// Members that are asked to take it in; none: it founds.
+    pub join: Vec<SocketAddr>,
     /// Shards of the cluster.
     pub shards: u32,
     /// Further flags.
@@ -39,9 +41,24 @@ impl NodeSpec {
                 .iter()
                 .map(|(number, address)| (*number, *address))
                 .collect(),
+            join: Vec::new(),
             shards,
             extra: Vec::new(),
             within: Vec::new(),
+        })
+    }
+
+    /// Node `number`, which joins a cluster of these founders.
+    pub fn joining(
+        number: u32,
+        addresses: &Addresses,
+        founders: &Addresses,
+        dir: &Path,
+    ) -> Option<Self> {
+        Some(Self {
+            peers: Vec::new(),
+            join: founders.grpc.values().copied().collect(),
+            ..Self::new(number, addresses, dir, 0)?
         })
     }
 
@@ -60,8 +77,13 @@ impl NodeSpec {
             .arg("--dir")
             .arg(&self.dir)
             .args(["--listen", &self.grpc.to_string()])
-            .args(["--http-listen", &self.http.to_string()])
-            .args(["--shards", &self.shards.to_string()]);
+            .args(["--http-listen", &self.http.to_string()]);
+        if self.join.is_empty() {
+            command.args(["--shards", &self.shards.to_string()]);
+        } else {
+            let members: Vec<String> = self.join.iter().map(SocketAddr::to_string).collect();
+            command.args(["--join", &members.join(",")]);
+        }
         for (number, address) in &self.peers {
             command.args(["--peer", &format!("{number}={address}")]);
         }
@@ -87,6 +109,13 @@ mod tests {
         assert_eq!(words.iter().filter(|word| *word == "--peer").count(), 3);
         assert!(words.contains(&format!("2={}", addresses.grpc[&2]).into()));
         assert!(words.contains(&"/x/node-2".into()));
+        let all = Addresses::loopback(4).unwrap();
+        let founders = all.founders(3);
+        let spec = NodeSpec::joining(4, &all, &founders, Path::new("/x")).unwrap();
+        let command = spec.command(Path::new("/bin/frontier-node"));
+        let words: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+        assert!(words.contains(&"--join".into()) && !words.contains(&"--peer".into()));
+        assert!(words.contains(&founders.grpc_list().join(",").into()));
         assert!(NodeSpec::new(4, &addresses, Path::new("/x"), 4).is_none());
     }
 }

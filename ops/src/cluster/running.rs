@@ -36,24 +36,27 @@ impl Cluster {
         let logs = dir.join("logs");
         std::fs::create_dir_all(&logs)
             .map_err(|e| CommandError::io(format!("cannot make {}", logs.display()), e))?;
-        let nodes = nodes.into_iter().map(|spec| {
-            let (process, replica) = (None, None);
-            (
-                spec.number,
-                Node {
-                    spec,
-                    process,
-                    replica,
-                },
-            )
-        });
-        Ok(Self {
+        let mut cluster = Self {
             programs,
             logs,
-            nodes: nodes.collect(),
+            nodes: BTreeMap::new(),
             fetcher,
             fetchers: (1..=fetchers).map(|number| (number, None)).collect(),
-        })
+        };
+        for spec in nodes {
+            cluster.add_node(spec);
+        }
+        Ok(cluster)
+    }
+
+    /// One more node, which does not run yet.
+    pub fn add_node(&mut self, spec: NodeSpec) {
+        let node = Node {
+            process: None,
+            replica: None,
+            spec,
+        };
+        self.nodes.insert(node.spec.number, node);
     }
 
     /// Numbers of all nodes.

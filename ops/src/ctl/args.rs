@@ -40,6 +40,20 @@ pub(super) enum Command {
     Jobs(JobsArgs),
     /// Make two shards of one. There is no way back: shards are not joined again.
     Split(SplitArgs),
+    /// Give a replica of one node to another.
+    Move(MoveArgs),
+    /// Empty a node that lives: all its replicas go to others. It stays draining until it leaves or is undrained.
+    Drain(DrainArgs),
+    /// Let a node have replicas again; a drain that is under way is undone.
+    Undrain(NodeArgs),
+    /// Empty a node that is dead and give it up: with the disk that it had it never comes back.
+    Replace(ReplaceArgs),
+    /// Take an empty node out of the cluster: with the disk that it has it never comes back.
+    Leave(LeaveArgs),
+    /// Say on which nodes a shard's replicas should be, or that the cluster chooses them.
+    Pin(PinArgs),
+    /// Say which node should lead a shard, from now on.
+    PreferLeader(PreferArgs),
     /// Take a job back, where nothing of it can remain.
     CancelJob(CancelArgs),
     /// Ask a shard's leader to hand over to another node, once.
@@ -100,6 +114,105 @@ pub(super) struct Point {
     /// So that the site of this host stands alone in a shard; this may take two jobs.
     #[arg(long, value_name = "HOST")]
     pub(super) around: Option<String>,
+}
+
+/// Arguments of `move`.
+#[derive(Debug, clap::Args)]
+pub(super) struct MoveArgs {
+    /// The shard; 0: the cluster's own group.
+    pub(super) shard: u64,
+    /// The node that gives its replica away. None: the shard gets one more, if it has fewer than it should.
+    #[arg(long, value_name = "NODE", value_parser = node())]
+    pub(super) from: Option<u32>,
+    /// The node that gets one.
+    #[arg(long, value_name = "NODE", value_parser = node())]
+    pub(super) to: u32,
+    /// Pin the shard to the nodes that it is on then, so that placement does not undo it.
+    #[arg(long)]
+    pub(super) pin: bool,
+    /// The shard's epoch as it was seen: refused if the shard has changed since.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) epoch: Option<u64>,
+    #[command(flatten)]
+    pub(super) wait: Wait,
+}
+
+/// Arguments of `drain`.
+#[derive(Debug, clap::Args)]
+pub(super) struct DrainArgs {
+    /// The node.
+    #[arg(value_parser = node())]
+    pub(super) node: u32,
+    #[command(flatten)]
+    pub(super) wait: Wait,
+}
+
+/// A node.
+#[derive(Debug, clap::Args)]
+pub(super) struct NodeArgs {
+    /// The node.
+    #[arg(value_parser = node())]
+    pub(super) node: u32,
+}
+
+/// Arguments of `replace`.
+#[derive(Debug, clap::Args)]
+pub(super) struct ReplaceArgs {
+    /// The node.
+    #[arg(value_parser = node())]
+    pub(super) node: u32,
+    /// It is dead, and what only it has is given up.
+    #[arg(long, required = true)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) wait: Wait,
+}
+
+/// Arguments of `leave`.
+#[derive(Debug, clap::Args)]
+pub(super) struct LeaveArgs {
+    /// The node.
+    #[arg(value_parser = node())]
+    pub(super) node: u32,
+    /// It does not come back with its directory.
+    #[arg(long, required = true)]
+    pub(super) yes: bool,
+}
+
+/// Arguments of `pin`.
+#[derive(Debug, clap::Args)]
+pub(super) struct PinArgs {
+    /// The shard; 0: the cluster's own group.
+    pub(super) shard: u64,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+/// Where a shard should be.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Place {
+    /// On these nodes.
+    #[arg(long, value_name = "NODE", value_delimiter = ',', value_parser = node())]
+    pub(super) nodes: Vec<u32>,
+    /// Wherever the cluster puts it.
+    #[arg(long)]
+    pub(super) free: bool,
+}
+
+/// Arguments of `prefer-leader`.
+#[derive(Debug, clap::Args)]
+pub(super) struct PreferArgs {
+    /// The shard; 0: the cluster's own group.
+    pub(super) shard: u64,
+    /// The node; 0: any.
+    #[arg(value_parser = clap::value_parser!(u32).range(..=65_535))]
+    pub(super) node: u32,
+}
+
+/// A node's number.
+fn node() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=65_535)
 }
 
 /// Waiting for an end.
@@ -195,5 +308,42 @@ mod tests {
         }
         assert!(parsed(&["split", "3", "--around", "docs.example.org"]).is_ok());
         assert!(parsed(&["transfer-leader", "0", "2"]).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_taken_back_needs_a_yes() {
+        for (dangerous, more) in [("replace", &["--wait"][..]), ("leave", &[])] {
+            assert!(parsed(&[dangerous, "3"]).is_err());
+            assert!(parsed(&[&[dangerous, "3", "--yes"], more].concat()).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_move_names_nodes_and_a_pin_one_kind_of_place() {
+        let args = parsed(&["move", "0", "--from", "1", "--to", "4", "--pin"]);
+        let Command::Move(moved) = args.unwrap().command else {
+            panic!("another command");
+        };
+        assert_eq!((moved.shard, moved.from, moved.to), (0, Some(1), 4));
+        assert!(moved.pin && !moved.wait.wait);
+        for right in [
+            &["move", "2", "--to", "4"][..],
+            &["pin", "2", "--nodes", "1,2,4"],
+            &["pin", "0", "--free"],
+            &["prefer-leader", "2", "0"],
+            &["drain", "3", "--wait", "--within", "9s"],
+            &["undrain", "3"],
+        ] {
+            assert!(parsed(right).is_ok(), "{right:?}");
+        }
+        for wrong in [
+            &["move", "2", "--from", "1"][..],
+            &["move", "2", "--from", "0", "--to", "4"],
+            &["pin", "2"],
+            &["pin", "2", "--free", "--nodes", "1"],
+            &["drain", "0"],
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

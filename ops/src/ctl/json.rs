@@ -80,6 +80,8 @@ pub(super) fn shards(answer: &pb::ShardsResponse) -> Value {
             "replicas": shard.replicas.iter().map(replica).collect::<Vec<_>>(),
             "leader": known(shard.leader.into()),
             "job": known(shard.job),
+            "pinned": shard.pinned,
+            "preferred_leader": known(shard.preferred_leader.into()),
         })
     };
     let shards: Vec<Value> = answer.shards.iter().map(shard).collect();
@@ -103,6 +105,7 @@ pub(super) fn jobs(answer: &pb::JobsResponse) -> Value {
             "at": is_split.then(|| hex(job.at)),
             "next_job": known(job.next_job),
             "node": known(job.node.into()),
+            "from": known(job.from.into()),
         })
     };
     let jobs: Vec<Value> = answer.jobs.iter().map(job).collect();

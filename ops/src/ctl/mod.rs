@@ -8,7 +8,8 @@
 //! | `data` | commands about what is crawled: `hosts`, `queues`, `seed`, `block`, `pause`, `remove` and others |
 //! | `reads` | `status`, `nodes`, `shards`, `jobs` |
 //! | `backup` | `backup`, `restore` |
-//! | `split`, `transfer` | changes; `cancel-job` is in `split` |
+//! | `split`, `places`, `transfer` | changes; `cancel-job` is in `split` |
+//! | `job` | a job that a change began, watched |
 //! | `tables`, `json` | the answers for people and for programs |
 
 mod adopt;
@@ -16,14 +17,16 @@ mod args;
 mod ask;
 mod backup;
 mod data;
+mod job;
 mod json;
+mod places;
 mod reads;
 mod split;
 mod tables;
 mod transfer;
 
 pub use args::Args;
-pub use split::draw;
+pub use job::draw;
 
 use crate::output::{self, CommandError};
 use args::Command;
@@ -54,6 +57,13 @@ async fn command(args: &Args) -> Result<(), End> {
         Command::Shards => reads::shards(&mut asker).await,
         Command::Jobs(args) => reads::jobs(&mut asker, args.job).await,
         Command::Split(args) => split::run(&mut asker, args).await,
+        Command::Move(args) => places::move_replica(&mut asker, args).await,
+        Command::Drain(args) => places::drain(&mut asker, args).await,
+        Command::Undrain(args) => places::undrain(&mut asker, args).await,
+        Command::Replace(args) => places::replace(&mut asker, args).await,
+        Command::Leave(args) => places::leave(&mut asker, args).await,
+        Command::Pin(args) => places::pin(&mut asker, args).await,
+        Command::PreferLeader(args) => places::prefer_leader(&mut asker, args).await,
         Command::CancelJob(args) => split::cancel(&mut asker, args).await,
         Command::TransferLeader(args) => transfer::run(&mut asker, args).await,
         Command::Adopt(args) => adopt::run(&mut asker, args).await,

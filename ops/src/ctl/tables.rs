@@ -108,7 +108,7 @@ pub(super) const fn state_name(state: pb::NodeState) -> &'static str {
 
 pub(super) fn shards(answer: &pb::ShardsResponse) -> String {
     let mut table = table(&[
-        "shard", "first", "last", "epoch", "replicas", "leader", "job",
+        "shard", "first", "last", "epoch", "replicas", "leader", "job", "wanted",
     ]);
     for shard in &answer.shards {
         let bound = |hash: u64| match shard.shard {
@@ -123,9 +123,22 @@ pub(super) fn shards(answer: &pb::ShardsResponse) -> String {
             replicas(&shard.replicas),
             or_dash(shard.leader.into()),
             or_dash(shard.job),
+            wanted(shard),
         ]);
     }
     format!("{table}\n{}", origin(answer.copy.as_ref()))
+}
+
+/// What a person has chosen: the nodes that it is pinned to, and who should lead.
+fn wanted(shard: &pb::Shard) -> String {
+    let pinned: Vec<String> = shard.pinned.iter().map(u32::to_string).collect();
+    let leader = shard.preferred_leader;
+    match (pinned.is_empty(), leader) {
+        (true, 0) => "-".to_owned(),
+        (true, leader) => format!("led by {leader}"),
+        (false, 0) => format!("on {}", pinned.join(",")),
+        (false, leader) => format!("on {}, led by {leader}", pinned.join(",")),
+    }
 }
 
 /// The nodes, in order; one that is fed without a vote has a `+`.
@@ -174,7 +187,13 @@ fn what(job: &pb::Job) -> String {
             "split shard {} at {:016x} into shard {}",
             job.shard, job.at, job.child
         ),
-        pb::JobKind::Move => format!("give shard {} a replica on node {}", job.shard, job.node),
+        pb::JobKind::Move if job.from == 0 => {
+            format!("give shard {} a replica on node {}", job.shard, job.node)
+        }
+        pb::JobKind::Move => format!(
+            "move shard {} from node {} to node {}",
+            job.shard, job.from, job.node
+        ),
         pb::JobKind::Drain => format!("drain node {}", job.node),
         pb::JobKind::Replace => format!("replace node {}", job.node),
     }
@@ -238,6 +257,8 @@ mod tests {
             replicas: vec![replica(3, true), replica(1, true), replica(2, false)],
             leader,
             job: 9,
+            pinned: vec![1, 3],
+            preferred_leader: 3,
         };
         let text = shards(&pb::ShardsResponse {
             copy: copy(true),
@@ -247,10 +268,15 @@ mod tests {
             .lines()
             .map(|l| l.split_whitespace().collect())
             .collect();
-        assert_eq!(rows[1], ["0", "-", "-", "4", "1,2+,3", "-", "9"]);
+        assert_eq!(
+            rows[1],
+            [
+                "0", "-", "-", "4", "1,2+,3", "-", "9", "on", "1,3,", "led", "by", "3"
+            ]
+        );
         let first = "0000000000000010";
         let last = "ffffffffffffffff";
-        assert_eq!(rows[2], ["7", first, last, "4", "1,2+,3", "3", "9"]);
+        assert_eq!(rows[2][..7], ["7", first, last, "4", "1,2+,3", "3", "9"]);
         assert!(text.contains("map version 5 of node 2, the newest; node 3 leads group 0"));
     }
 

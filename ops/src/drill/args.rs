@@ -43,6 +43,12 @@ pub enum Name {
     LoseADisk(Common),
     /// A busy shard is split, again and again; its leader, group 0's leader or the new shard's leader is killed at that moment.
     SplitUnderLoad(Common),
+    /// A replica of a busy shard is moved, again and again; who drives it, leads it, gives or gets it is killed at a step of it.
+    MoveUnderLoad(Common),
+    /// A node is drained and given its place back; who drives it, the node itself or another one is killed meanwhile.
+    DrainUnderLoad(Common),
+    /// Empty nodes join and take their share; who drives it, then the new node is killed meanwhile.
+    JoinUnderLoad(Common),
     /// `escapement crawl`, one process, killed and resumed.
     KillCrawl(kill_crawl::Args),
 }

@@ -19,6 +19,8 @@ mod args;
 mod clock_skew;
 mod directory;
 mod disk_full;
+mod drain_under_load;
+mod join_under_load;
 mod judge;
 mod kill_all;
 mod kill_box;
@@ -27,6 +29,8 @@ mod kill_fetcher;
 mod kill_leader;
 mod limits;
 mod lose_a_disk;
+mod move_under_load;
+mod moving;
 mod pages;
 mod partition;
 mod pause;
@@ -102,6 +106,9 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
         Name::RollingRestart(common) => drill(rolling_restart::RollingRestart, common),
         Name::LoseADisk(common) => drill(lose_a_disk::LoseADisk, common),
         Name::SplitUnderLoad(common) => drill(split_under_load::SplitUnderLoad, common),
+        Name::MoveUnderLoad(common) => drill(move_under_load::MoveUnderLoad, common),
+        Name::DrainUnderLoad(common) => drill(drain_under_load::DrainUnderLoad, common),
+        Name::JoinUnderLoad(common) => drill(join_under_load::JoinUnderLoad, common),
         Name::KillCrawl(args) => kill_crawl::run(args),
     }
 }

@@ -15,6 +15,8 @@ const MOST_PAGES: u32 = ::fakeweb::limits::MAX_PAGES_PER_HOST;
 pub struct Plan {
     /// Nodes.
     pub nodes: u32,
+    /// Nodes that join later.
+    pub joiners: u32,
     /// Fetchers.
     pub fetchers: u32,
     /// Shards.
@@ -58,6 +60,7 @@ impl Plan {
         let pages = pages.saturating_add(10).min(MOST_PAGES);
         Self {
             nodes: NODES,
+            joiners: 0,
             fetchers: 2,
             shards: common.shards,
             hosts: common.hosts,

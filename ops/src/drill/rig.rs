@@ -31,6 +31,8 @@ pub struct Rig {
     manifest: Manifest,
     sampler: Sampler,
     random: u64,
+    /// Nodes that did not join yet, the next one last.
+    joiners: Vec<NodeSpec>,
 }
 
 impl Rig {
@@ -44,7 +46,7 @@ impl Rig {
             .map_err(|e| CommandError::of("cannot serve the fake web", e))?;
         let addresses = match &plan.addresses {
             Some(addresses) => addresses.clone(),
-            None => Addresses::loopback(plan.nodes)?,
+            None => Addresses::loopback(plan.nodes + plan.joiners)?,
         };
         let mut cluster = cluster(&plan, &addresses, &web, dir)?;
         cluster.start_nodes().await?;
@@ -64,6 +66,7 @@ impl Rig {
             plan.delay.as_millis()
         ));
         let random = mix(plan.seed);
+        let joiners = joiners(&plan, &addresses, dir)?;
         let mut rig = Self {
             cluster,
             control,
@@ -72,6 +75,7 @@ impl Rig {
             manifest,
             sampler,
             random,
+            joiners,
         };
         rig.warm_up().await?;
         Ok(rig)
@@ -177,6 +181,17 @@ impl Rig {
         self.control.wait_caught_up(node, CAUGHT_UP_WITHIN).await
     }
 
+    /// Starts the next node that joins, with an empty directory; its number, once it takes part.
+    pub async fn join(&mut self) -> Result<u32, CommandError> {
+        let spec = self.joiners.pop();
+        let spec = spec.ok_or_else(|| CommandError::Message("all nodes have joined".to_owned()))?;
+        let node = spec.number;
+        self.cluster.add_node(spec);
+        self.cluster.start_node(node)?;
+        self.cluster.wait_node(node).await?;
+        Ok(node)
+    }
+
     /// Requests a second over a time from now.
     pub async fn rate(&mut self, over: Duration) -> Result<f64, CommandError> {
         let (before, started) = (self.web.requests(), Instant::now());
@@ -268,7 +283,7 @@ fn cluster(
 ) -> Result<Cluster, CommandError> {
     let mut nodes = Vec::new();
     for number in 1..=plan.nodes {
-        let spec = NodeSpec::new(number, addresses, dir, plan.shards);
+        let spec = NodeSpec::new(number, &addresses.founders(plan.nodes), dir, plan.shards);
         let mut spec =
             spec.ok_or_else(|| CommandError::Message(format!("node {number} has no address")))?;
         let of = |map: &std::collections::BTreeMap<u32, Vec<String>>| {
@@ -278,7 +293,8 @@ fn cluster(
         nodes.push(spec);
     }
     let fetcher = FetcherSpec {
-        frontier: addresses.grpc_list(),
+        // Those that join later are learnt of.
+        frontier: addresses.founders(plan.nodes).grpc_list(),
         web: web.addr,
         copies: COPIES,
         open_fetches: plan.open_fetches,
@@ -286,6 +302,17 @@ fn cluster(
         fetch_timeout: FETCH_TIMEOUT,
     };
     Cluster::new(Programs::beside_this()?, dir, nodes, fetcher, plan.fetchers)
+}
+
+/// The nodes that join later, the first one last.
+fn joiners(plan: &Plan, addresses: &Addresses, dir: &Path) -> Result<Vec<NodeSpec>, CommandError> {
+    let founders = addresses.founders(plan.nodes);
+    let numbers = plan.nodes + 1..=plan.nodes + plan.joiners;
+    let spec = |number: u32| {
+        let spec = NodeSpec::joining(number, addresses, &founders, dir);
+        spec.ok_or_else(|| CommandError::Message(format!("node {number} has no address")))
+    };
+    numbers.rev().map(spec).collect()
 }
 
 fn policy(plan: &Plan) -> pb::CrawlPolicy {

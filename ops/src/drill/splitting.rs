@@ -112,13 +112,23 @@ impl Splitter {
     }
 }
 
-/// How a job ended, if it did.
+/// How a split's job ended, if it did.
 pub fn words(number: u64, ended: Option<&pb::Job>) -> String {
+    match ended {
+        Some(job) if job.state() == pb::JobState::Done => {
+            format!("job {number} done, child {},", job.child)
+        }
+        _ => end(number, ended),
+    }
+}
+
+/// How a job ended, if it did.
+pub fn end(number: u64, ended: Option<&pb::Job>) -> String {
     match ended {
         None => format!("job {number} is not over"),
         Some(job) if job.state() == pb::JobState::Undone => {
             format!("job {number} undone ({})", job.reason)
         }
-        Some(job) => format!("job {number} done, child {},", job.child),
+        Some(_) => format!("job {number} done"),
     }
 }

@@ -109,20 +109,31 @@ impl Admin {
         Err(last)
     }
 
-    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well.
+    /// A read: where the first answer is not proven, the node that leads group 0 is asked as well, and where nobody says who
+    /// that is, all are. The newest copy counts.
     async fn read<R>(
         &self,
         copy: impl Fn(&R) -> Option<&pb::MapCopy>,
         call: impl AsyncFn(AdminClient<Channel>) -> Result<Response<R>, Status>,
     ) -> Result<R, AdminError> {
-        let first = self.anywhere(&call).await?;
-        let leader = copy(&first)
-            .filter(|copy| !copy.proven && !copy.leader_address.is_empty())
-            .map(|copy| copy.leader_address.clone());
-        let Some(leader) = leader else {
-            return Ok(first);
+        let mut best = self.anywhere(&call).await?;
+        let rank = |answer: &R| copy(answer).map(|copy| (copy.proven, copy.version));
+        let leader = copy(&best).map(|copy| copy.leader_address.clone());
+        let others = match leader {
+            Some(leader) if !leader.is_empty() => vec![leader],
+            _ => self.addresses.clone(),
         };
-        Ok(self.at(&leader, &call).await.unwrap_or(first))
+        for address in others {
+            if rank(&best).is_none_or(|(proven, _)| proven) {
+                break;
+            }
+            if let Ok(answer) = self.at(&address, &call).await
+                && rank(&answer) > rank(&best)
+            {
+                best = answer;
+            }
+        }
+        Ok(best)
     }
 
     /// The cluster in a few numbers.
@@ -193,6 +204,102 @@ impl Admin {
         };
         self.read(|answer: &pb::MapResponse| answer.copy.as_ref(), call)
             .await
+    }
+
+    /// Begins to give a replica of one node to another.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn move_replica(
+        &self,
+        request: pb::MoveRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.r#move(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Begins to empty a node that lives.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn drain(&self, request: pb::DrainRequest) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.drain(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Gives a node that was being emptied its place back.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn undrain(
+        &self,
+        request: pb::UndrainRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.undrain(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Begins to empty a node that is dead and to give it up.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn replace(
+        &self,
+        request: pb::ReplaceRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.replace(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Takes an empty node out of the cluster.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn leave(&self, request: pb::LeaveRequest) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.leave(self.timed(request)).await
+        })
+        .await
+    }
+
+    /// Says on which nodes a group's replicas should be.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn pin(&self, request: pb::PinRequest) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.pin(self.timed(request.clone())).await
+        })
+        .await
+    }
+
+    /// Says which node should lead a group.
+    ///
+    /// # Errors
+    ///
+    /// See [`AdminError`].
+    pub async fn prefer_leader(
+        &self,
+        request: pb::PreferLeaderRequest,
+    ) -> Result<pb::ChangeResponse, AdminError> {
+        self.anywhere(async |mut client: AdminClient<Channel>| {
+            client.prefer_leader(self.timed(request)).await
+        })
+        .await
     }
 
     /// Begins a split.

@@ -2,12 +2,7 @@
 
 use super::{Nodes, Process};
 use crate::program::{frontier_node, last_json, run, stderr};
-use proto::admin_v1 as admin;
-use proto::admin_v1::admin_client::AdminClient;
-use proto::raft_v1 as pb;
-use proto::raft_v1::nodes_client::NodesClient;
 use serde_json::Value;
-use shard_map::{Body, Command as MapCommand, command::Leave};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
@@ -71,28 +66,6 @@ async fn until(frontier: &str, words: &[&str], wanted: impl Fn(&Value) -> bool) 
         tokio::time::sleep(LOOK_EVERY).await;
     }
     panic!("{words:?} does not show what is waited for");
-}
-
-/// Applies a command to the map, wherever group 0 is led.
-async fn change(nodes: &Nodes, body: Body) {
-    let command = MapCommand::from(body).to_bytes();
-    for address in nodes.addresses().iter().cycle().take(LOOKS) {
-        let url = format!("http://{address}");
-        let mut admin = AdminClient::connect(url.clone()).await.unwrap();
-        let status = admin.status(admin::StatusRequest { local: true });
-        let request = pb::ChangeMapRequest {
-            cluster_id: status.await.unwrap().into_inner().cluster_id,
-            command: command.clone().into(),
-        };
-        let mut node = NodesClient::connect(url).await.unwrap();
-        let answer = node.change_map(request).await.unwrap().into_inner().verdict;
-        match answer.unwrap() {
-            pb::map_verdict::Verdict::Accepted(_) => return,
-            pb::map_verdict::Verdict::Refused(reason) => panic!("{reason}"),
-            pb::map_verdict::Verdict::Elsewhere(_) => tokio::time::sleep(LOOK_EVERY).await,
-        }
-    }
-    panic!("nobody leads group 0");
 }
 
 /// Runs a node that must not become one; how it ends and what it says.
@@ -161,7 +134,8 @@ async fn a_fourth_node_joins_by_one_command_and_leaves_for_good() {
     assert!(ready.contains("node=9 replica=9 "), "{ready}");
 
     // It leaves: it says so, and does not come back.
-    change(&nodes, Body::Leave(Leave { node: 9 })).await;
+    ctl(&own, &["drain", "9", "--wait", "--within", "90s"]);
+    ctl(&own, &["leave", "9", "--yes"]);
     let end = fifth.wait_end().await;
     assert_eq!(end.code(), FOR_GOOD, "{}", fifth.log_end());
     assert!(
@@ -191,6 +165,7 @@ async fn who_may_not_join_is_refused_with_the_reason() {
     let (newcomer, place) = (Newcomer::beside(&nodes), dir.path().join("fourth"));
     let list = dir.path().join("list");
     std::fs::write(&list, "com\n").unwrap();
+    let elsewhere = format!("127.255.0.9:{}", newcomer.grpc.port());
     let nowhere = ["127.0.0.1:9".to_owned()];
     let with = |contacts: &[String], more: &[&str]| {
         let mut command = newcomer.joining(&place, contacts);
@@ -206,6 +181,10 @@ async fn who_may_not_join_is_refused_with_the_reason() {
         (
             with(&contacts, &["--peer", "1=127.0.0.1:1"]),
             "leave out --peer",
+        ),
+        (
+            with(&contacts, &["--address", &elsewhere]),
+            "not reached at 127.255.0.9",
         ),
         (
             with(&nowhere, &[]),

@@ -8,12 +8,13 @@
 //! | `talk` | policy, seeds, leaders, counters, URLs, over gRPC |
 //! | `offering` | URLs offered all the while, and which were acknowledged |
 //! | `judge` | what the web saw and what the nodes say, against the promises |
-//! | `backup_refusals`, `backup_restore`, `ctl`, `ctl_data`, `directories`, `early_callers`, `joining`, `killed_parent`, `lost_copies`, `lost_store`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard`, `unsafe_recovery` | tests |
+//! | `backup_refusals`, `backup_restore`, `ctl`, `ctl_data`, `ctl_shape`, `directories`, `early_callers`, `joining`, `killed_parent`, `lost_copies`, `lost_store`, `quorum_lost`, `refusals`, `resources`, `split_parent_killed`, `unheard`, `unsafe_recovery` | tests |
 
 mod backup_refusals;
 mod backup_restore;
 mod ctl;
 mod ctl_data;
+mod ctl_shape;
 mod directories;
 mod early_callers;
 mod fetching;

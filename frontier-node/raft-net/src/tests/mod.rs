@@ -7,6 +7,7 @@ mod duplicates;
 mod engines;
 mod heartbeats;
 mod links;
+mod processes;
 mod proxy;
 mod refusals;
 mod snapshots;

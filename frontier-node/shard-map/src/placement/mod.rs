@@ -9,6 +9,7 @@
 //! | `outlook` | the map as it will be when all moves are done, and how much each node has then |
 //! | `founding` | the first places |
 //! | `on_join` | the share of a new node |
+//! | `shares` | the shares of all nodes that have less |
 //! | `evacuation` | the way out of a node that drains or is dead |
 //! | `repairs` | lost disks, missing voters, pins |
 
@@ -18,6 +19,7 @@ mod group_position;
 mod on_join;
 mod outlook;
 mod repairs;
+mod shares;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -29,3 +31,4 @@ pub use group_position::group_position;
 pub use on_join::on_join;
 pub use placement_ring::Ring;
 pub use repairs::repairs;
+pub use shares::shares;

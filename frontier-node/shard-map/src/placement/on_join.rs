@@ -26,13 +26,30 @@ pub fn on_join(map: &ShardMap, node: u32) -> Vec<MoveReplica> {
     if !outlook.is_usable(node) {
         return Vec::new();
     }
-    let (least, most) = outlook.share();
-    let mut left = candidates(&outlook, node);
+    let (_, most) = outlook.share();
+    fill(&mut outlook, node, most, false, &BTreeSet::new())
+}
+
+/// Moves to a node until it has `most` replicas, without groups whose move is `planned`. `evens_out`: only off nodes that
+/// have no less than the node afterwards.
+pub(super) fn fill(
+    outlook: &mut Outlook,
+    node: u32,
+    most: usize,
+    evens_out: bool,
+    planned: &BTreeSet<u64>,
+) -> Vec<MoveReplica> {
+    let (least, _) = outlook.share();
+    let mut left = candidates(outlook, node);
+    left.retain(|candidate| !planned.contains(&candidate.group));
     let mut moves = Vec::new();
     while outlook.count(node) < most {
         let is_topping_up = outlook.count(node) < least;
         let may_give = left.iter().filter(|c| c.is_of_ring || is_topping_up);
-        let givers = may_give.filter_map(|c| Some((c, giver(&outlook, c, node)?)));
+        let is_fuller = |from: u32| outlook.count(from) > outlook.count(node) + 1;
+        let givers = may_give
+            .filter_map(|c| Some((c, giver(outlook, c, node)?)))
+            .filter(|(_, from)| !evens_out || is_fuller(*from));
         // The ring's first, and of those what burdens the fullest node.
         let best =
             givers.max_by_key(|(c, from)| (c.is_of_ring, outlook.count(*from), Reverse(c.group)));
@@ -41,7 +58,7 @@ pub fn on_join(map: &ShardMap, node: u32) -> Vec<MoveReplica> {
         };
         left.retain(|candidate| candidate.group != group);
         outlook.moves(group, from, node);
-        moves.extend(map.members(group).map(|members| MoveReplica {
+        moves.extend(outlook.map.members(group).map(|members| MoveReplica {
             shard: group,
             epoch: members.epoch,
             from,

@@ -11,7 +11,7 @@ use proto::admin_v1::admin_client::AdminClient;
 use proto::raft_v1::nodes_server::NodesServer;
 use raftlog::testing::LocalNetwork;
 use raftlog::{NodeId, RaftTiming};
-use shard_map::ShardMap;
+use shard_map::{Body, ShardMap};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -25,7 +25,7 @@ use crate::cluster::{
     replica_id,
 };
 use crate::identity::Descriptor;
-use crate::map::{MapCell, MapOptions, Shaper};
+use crate::map::{MapCell, MapOptions, ShapeRules, Shaper};
 use crate::{FrontierNode, NodeOptions};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -48,6 +48,8 @@ pub(super) struct Cluster {
     pub(super) network: LocalNetwork,
     shaper: Option<Arc<dyn Shaper>>,
     has_map: bool,
+    /// What the driver does unasked.
+    pub(super) rules: ShapeRules,
 }
 
 impl Cluster {
@@ -76,6 +78,7 @@ impl Cluster {
             network: LocalNetwork::default(),
             shaper,
             has_map: true,
+            rules: ShapeRules::default(),
         };
         for node in 1..=nodes {
             cluster.write_descriptor(replica_id(node, 0));
@@ -91,7 +94,30 @@ impl Cluster {
         cluster
     }
 
-    /// Nodes 1, 2, ... of a cluster whose groups have fewer voters than there are nodes.
+    /// As above, with rules of its own for what is done unasked.
+    pub(super) async fn start_with(
+        nodes: u32,
+        shards: u64,
+        shaper: Option<Arc<dyn Shaper>>,
+        rules: ShapeRules,
+    ) -> Self {
+        let mut cluster = Self::down(nodes, shards, shaper).await;
+        cluster.rules = rules;
+        cluster.start_all().await;
+        cluster.wait_founded().await;
+        cluster
+    }
+
+    /// As above, and no replica is moved that a test does not move.
+    pub(super) async fn quiet(nodes: u32, shards: u64) -> Self {
+        let rules = ShapeRules {
+            moves_at_once: 0,
+            ..ShapeRules::default()
+        };
+        Self::start_with(nodes, shards, None, rules).await
+    }
+
+    /// Nodes 1, 2, ... of a quiet cluster whose groups have fewer voters than there are nodes.
     pub(super) async fn placed(
         nodes: u32,
         shards: u64,
@@ -100,12 +126,19 @@ impl Cluster {
     ) -> Self {
         let mut cluster = Self::down(nodes, shards, shaper).await;
         cluster.founded = cluster.founded.wanting(replicas);
+        cluster.rules.moves_at_once = 0;
         for node in 1..=nodes {
             cluster.write_descriptor(replica_id(node, 0));
         }
         cluster.start_all().await;
         cluster.wait_founded().await;
         cluster
+    }
+
+    /// Applies a command to the map, through a node that may not lead; the job.
+    pub(super) async fn change(&self, body: Body) -> Option<u64> {
+        let map = Arc::clone(self.up.values().next().unwrap().node.map().unwrap());
+        map.change(&body.into()).await.unwrap().job
     }
 
     /// How the gossip of a node that is up ended.
@@ -262,6 +295,8 @@ impl Cluster {
             is_linked: Arc::new(|_| true),
             copy,
             shaper: self.shaper.clone(),
+            rules: self.rules,
+            keeps_zero: self.shaper.is_some(),
         });
         options
     }
@@ -342,11 +377,16 @@ impl Cluster {
 
     /// Asks a node for a split; the answer.
     pub(super) async fn split(&self, node: u32, request: pb::SplitRequest) -> Answer {
-        let answer = self.admin(node).split(request).await.unwrap().into_inner();
-        match answer.end.unwrap() {
-            pb::change_response::End::Accepted(accepted) => Ok(accepted),
-            pb::change_response::End::Refused(reason) => Err(reason),
-        }
+        let answered = self.admin(node).split(request).await.unwrap();
+        answer(answered.into_inner())
+    }
+}
+
+/// What a change came to.
+pub(super) fn answer(answered: pb::ChangeResponse) -> Answer {
+    match answered.end.unwrap() {
+        pb::change_response::End::Accepted(accepted) => Ok(accepted),
+        pb::change_response::End::Refused(reason) => Err(reason),
     }
 }
 

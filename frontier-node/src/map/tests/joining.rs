@@ -83,7 +83,7 @@ async fn start(cluster: &mut Cluster, empty: Empty, joined: &Descriptor) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_empty_directory_gets_the_lowest_free_number_and_the_map() {
-    let mut cluster = Cluster::start(3, 2, None).await;
+    let mut cluster = Cluster::quiet(3, 2).await;
     let empty = Empty::new().await;
     // Any member suffices, whether it leads or not.
     let contact = cluster.address(cluster.follower().await);
@@ -156,9 +156,10 @@ async fn an_empty_directory_gets_the_lowest_free_number_and_the_map() {
     cluster.close_all().await;
 }
 
+/// case L17: a number and incarnation belong to one directory, for there are votes under them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_at_once_get_two_numbers_and_a_begun_one_goes_on() {
-    let cluster = Cluster::start(3, 1, None).await;
+    let cluster = Cluster::quiet(3, 1).await;
     let contacts = [cluster.address(2)];
     let (a, b) = (Empty::new().await, Empty::new().await);
     let (first, second) = (a.asking(None, &contacts), b.asking(None, &contacts));
@@ -193,7 +194,7 @@ async fn two_at_once_get_two_numbers_and_a_begun_one_goes_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_may_not_join_is_refused_with_the_reason_and_changes_nothing() {
-    let mut cluster = Cluster::start(3, 1, None).await;
+    let mut cluster = Cluster::quiet(3, 1).await;
     let contacts = [cluster.address(1), cluster.address(2)];
     let before = cluster.view(1);
     let empty = Empty::new().await;
@@ -249,7 +250,7 @@ async fn what_may_not_join_is_refused_with_the_reason_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_group_zero_has_no_quorum_a_newcomer_waits() {
-    let mut cluster = Cluster::start(3, 1, None).await;
+    let mut cluster = Cluster::quiet(3, 1).await;
     let contacts = [cluster.address(1)];
     cluster.kill(2).await;
     cluster.kill(3).await;

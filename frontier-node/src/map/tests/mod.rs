@@ -6,5 +6,7 @@ mod fake_shards;
 mod jobs;
 mod joining;
 mod life;
+mod moves;
 mod new_disk;
 mod refusals;
+mod unasked;

@@ -49,7 +49,7 @@ async fn a_repeat_finds_its_job_where_what_is_left_has_no_middle_any_more() {
     let again = cluster.split(1, middle(5)).await.unwrap();
     assert_eq!((again.job, again.changed), (first.job, false));
     let refused = cluster.split(1, middle(6)).await.unwrap_err();
-    assert_eq!(refused, "only one site is left");
+    assert_eq!(refused, "shard 1 has fewer than two sites to divide");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

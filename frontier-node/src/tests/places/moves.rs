@@ -23,7 +23,7 @@ fn page(host: u64) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way() {
     let mut quad = Quad::start().await;
-    let from = quad.leader().await;
+    let from = quad.leader(SHARD).await;
     let router = quad.router().await;
     let routed: Arc<dyn Frontier> = Arc::new(RoutedFrontier::new(Arc::clone(&router)));
     create_crawl(&routed, 1, 1).await;
@@ -53,7 +53,7 @@ async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way(
             codes
         }
     });
-    quad.regroup(from, 4).await;
+    quad.regroup(SHARD, from, 4).await;
     quad.tell();
     let old = &quad.nodes[&from];
     until("the old replica is gone", || {
@@ -104,7 +104,7 @@ async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way(
     // The newcomer votes: one of the founders may be away.
     let away = FOUNDERS.into_iter().find(|id| *id != from).unwrap();
     quad.stop(away).await;
-    let leader = quad.leader().await;
+    let leader = quad.leader(SHARD).await;
     let new = discover(&quad.frontier(leader), SHARD, vec![link(&page(999))]).await;
     assert_eq!(new, [Offer::New]);
     quad.close().await;
@@ -114,11 +114,11 @@ async fn a_shard_moves_away_while_a_lease_a_report_and_a_discover_are_under_way(
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_that_was_down_while_its_replica_moved_away_removes_it() {
     let mut quad = Quad::start().await;
-    let leader = quad.leader().await;
+    let leader = quad.leader(SHARD).await;
     create_crawl(&quad.frontier(leader), 1, 1).await;
     let from = FOUNDERS.into_iter().find(|id| *id != leader).unwrap();
     quad.stop(from).await;
-    quad.regroup(from, 4).await;
+    quad.regroup(SHARD, from, 4).await;
     quad.open(from).await;
     assert_eq!(
         quad.nodes[&from].shards(),
@@ -137,7 +137,7 @@ async fn a_node_that_was_down_while_its_replica_moved_away_removes_it() {
         .into_iter()
         .find(|id| ![leader, from].contains(id))
         .unwrap();
-    quad.regroup(other, from).await;
+    quad.regroup(SHARD, other, from).await;
     quad.tell();
     let back = quad.nodes[&from].shared().shard(SHARD).unwrap();
     assert_eq!(back.replica(), id(from as u32, 0, 1));
@@ -145,7 +145,7 @@ async fn a_node_that_was_down_while_its_replica_moved_away_removes_it() {
         quad.nodes[&other].shards().is_empty()
     })
     .await;
-    let leader = quad.leader().await;
+    let leader = quad.leader(SHARD).await;
     discover(&quad.frontier(leader), SHARD, vec![link(&page(5))]).await;
     for node in [leader, from, 4] {
         until("it is applied everywhere", || {
@@ -157,5 +157,46 @@ async fn a_node_that_was_down_while_its_replica_moved_away_removes_it() {
         let here = status(&quad.frontier(node), SHARD).await;
         assert_eq!(here.terms.unwrap().accepted, 1);
     }
+    quad.close().await;
+}
+
+/// A replica comes to a node after its shard was split: its rows name the child, which is not the node's. The child comes when the
+/// map says so, and stays where the parent goes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_replica_that_came_after_a_split_makes_no_child() {
+    let mut quad = Quad::start().await;
+    let leader = quad.leader(SHARD).await;
+    create_crawl(&quad.frontier(leader), 1, 1).await;
+    let pages: Vec<_> = (0..20).map(|host| link(&page(host))).collect();
+    discover(&quad.frontier(leader), SHARD, pages.clone()).await;
+    let child = quad.split(SHARD, 1 << 63).await;
+    quad.tell();
+    let from = FOUNDERS.into_iter().find(|id| *id != leader).unwrap();
+    quad.regroup(SHARD, from, 4).await;
+    quad.tell();
+    until("the parent is gone there", || {
+        quad.nodes[&from].shards() == [child]
+    })
+    .await;
+    until("the parent's rows are here", || {
+        quad.nodes[&4].known_shards() == [SHARD, child]
+    })
+    .await;
+    assert_eq!(quad.nodes[&4].shards(), [SHARD]);
+    let asked = quad.frontier(4).lease(lease_request(child, 1, 0)).await;
+    assert!(matches!(asked, Err(CallError::NotHere { .. })), "{asked:?}");
+
+    quad.regroup(child, leader, 4).await;
+    quad.tell();
+    until("the child is here", || {
+        quad.nodes[&4].shards() == [SHARD, child]
+    })
+    .await;
+    until("and gone there", || quad.nodes[&leader].shards() == [SHARD]).await;
+    let router = quad.router().await;
+    let offered = router.offer(pages).await;
+    let codes: Vec<_> = offered.results.into_iter().flatten().collect();
+    assert_eq!(codes.len(), 20);
+    assert!(codes.iter().all(|result| result.code() == Offer::Known));
     quad.close().await;
 }

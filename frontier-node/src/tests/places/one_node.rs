@@ -119,6 +119,33 @@ async fn a_replica_goes_and_its_parked_polls_end_with_a_hint() {
     node.close().await;
 }
 
+/// A node that removed its replica starts with a copy of the map from before that, which names it: the tombstone says no, and no
+/// other shard waits for that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stale_copy_of_the_map_brings_nothing_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (node, teller) = start(dir.path()).await;
+    let part = |epoch, replicas: &[u64]| Placed {
+        range: (0, AT),
+        ..whole(epoch, replicas, &[1, 2])
+    };
+    tell(&teller, 7, &[part(4, &[2])]);
+    until("it is removed", || node.engine().group(SHARD).is_none()).await;
+    node.close().await;
+    let other = Placed {
+        shard: 9,
+        range: (AT + 1, u64::MAX),
+        ..whole(1, &[1], &[1])
+    };
+    tell(&teller, 6, &[part(3, &[1, 2]), other]);
+    let node = FrontierNode::open(told_options(dir.path(), &teller)).await;
+    let node = node.unwrap();
+    until("the other one is made", || node.shards() == [9]).await;
+    let asked = node.frontier().lease(lease_request(SHARD, 1, 0)).await;
+    assert!(asked.unwrap_err().is_retryable());
+    node.close().await;
+}
+
 /// The node comes back to a shard that it left, under the id that was issued for it. It restarts and finds a copy of the map from
 /// before that, which says that the replica before is gone: that takes nothing away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -12,10 +12,10 @@ use tempfile::TempDir;
 use urlkey::{FingerprintKey, SuffixList};
 
 use super::super::support::{options, until};
-use super::{SHARD, Teller, view};
+use super::{Teller, view};
 use crate::cluster::{AddressBook, NodeEntry};
 use crate::map::MapView;
-use crate::{FrontierNode, NodeOptions};
+use crate::{FrontierNode, NodeOptions, SplitRequest};
 
 pub(super) const FOUNDERS: [u64; 3] = [1, 2, 3];
 pub(super) const ALL: [u64; 4] = [1, 2, 3, 4];
@@ -103,11 +103,11 @@ impl Quad {
         }
     }
 
-    /// The node that leads the shard and has proven it.
-    pub(super) async fn leader(&self) -> u64 {
+    /// The node that leads a shard and has proven it.
+    pub(super) async fn leader(&self, shard: u64) -> u64 {
         let find = || {
             let leads = |node: &FrontierNode| {
-                let standing = node.shard_standing(SHARD);
+                let standing = node.shard_standing(shard);
                 standing.is_some_and(|standing| standing.is_proven)
             };
             let mut nodes = self.nodes.iter();
@@ -118,10 +118,10 @@ impl Quad {
     }
 
     /// What a leadership of now does to its group.
-    async fn led(&self, what: &str, done: impl AsyncFn(&Group) -> bool) {
+    async fn led(&self, shard: u64, what: &str, done: impl AsyncFn(&Group) -> bool) {
         let trying = async {
             loop {
-                let group = self.nodes[&self.leader().await].engine().group(SHARD);
+                let group = self.nodes[&self.leader(shard).await].engine().group(shard);
                 if done(&group.unwrap()).await {
                     return;
                 }
@@ -132,30 +132,30 @@ impl Quad {
         assert!(tried.is_ok(), "not in time: {what}");
     }
 
-    /// Moves the shard's replica from one node to another as far as the group goes; the map says so, and nobody has heard it.
-    pub(super) async fn regroup(&mut self, from: u64, to: u64) {
+    /// Moves a shard's replica from one node to another as far as the group goes; the map says so, and nobody has heard it.
+    pub(super) async fn regroup(&mut self, shard: u64, from: u64, to: u64) {
         // Whatever was destroyed by a move before is.
-        if let Some(job) = self.map.job_of_shard(SHARD) {
-            self.step(job.id);
+        if let Some(job) = self.map.job_of_shard(shard) {
+            self.step(job.id, &[]);
         }
-        let epoch = self.map.members(SHARD).unwrap().epoch;
+        let epoch = self.map.members(shard).unwrap().epoch;
         self.apply(Body::MoveReplica(command::MoveReplica {
-            shard: SHARD,
+            shard,
             epoch,
             from: from as u32,
             to: to as u32,
             ..command::MoveReplica::default()
         }));
         self.tell();
-        let job = self.map.job_of_shard(SHARD).unwrap().clone();
+        let job = self.map.job_of_shard(shard).unwrap().clone();
         let Some(Plan::Move(plan)) = job.plan else {
             panic!("no move: {job:?}")
         };
         until("the replica is made", || {
-            self.nodes[&to].shards() == [SHARD]
+            self.nodes[&to].shards().contains(&shard)
         })
         .await;
-        self.led("it is fed", async |group| {
+        self.led(shard, "it is fed", async |group| {
             let token = group.leadership().borrow().token();
             match token {
                 Some(token) => group.add_learner(token, plan.new).await.is_ok(),
@@ -163,8 +163,8 @@ impl Quad {
             }
         })
         .await;
-        self.step(job.id);
-        self.led("it has caught up and votes", async |group| {
+        self.step(job.id, &[]);
+        self.led(shard, "it has caught up and votes", async |group| {
             let token = group.leadership().borrow().token();
             let mut voters = group.status().voters;
             voters.remove(&plan.old);
@@ -175,17 +175,47 @@ impl Quad {
             }
         })
         .await;
-        self.step(job.id);
-        self.step(job.id);
+        self.step(job.id, &[]);
+        self.step(job.id, &[]);
+    }
+
+    /// Splits a shard of the founders', to the end.
+    pub(super) async fn split(&mut self, shard: u64, at: u64) -> u64 {
+        let epoch = self.map.members(shard).unwrap().epoch;
+        self.apply(Body::SplitShard(command::SplitShard {
+            shard,
+            epoch,
+            at,
+            ..command::SplitShard::default()
+        }));
+        let job = self.map.job_of_shard(shard).unwrap().clone();
+        let Some(Plan::Split(plan)) = job.plan else {
+            panic!("no split: {job:?}")
+        };
+        self.step(job.id, &[]);
+        let request = SplitRequest {
+            shard,
+            epoch,
+            at,
+            child: plan.child,
+            voters: plan.voters.iter().copied().collect(),
+        };
+        let leader = &self.nodes[&self.leader(shard).await];
+        leader.split_shard(request).await.unwrap();
+        self.leader(plan.child).await;
+        for created in [&[][..], plan.voters.as_slice(), &[], &[]] {
+            self.step(job.id, created);
+        }
+        plan.child
     }
 
     /// The next step of the job is said to the map.
-    fn step(&mut self, job: u64) {
+    fn step(&mut self, job: u64, created: &[u64]) {
         let expects = self.map.job(job).unwrap().step;
         self.apply(Body::StepDone(command::StepDone {
             job,
             expects,
-            created: Vec::new(),
+            created: created.to_vec(),
         }));
     }
 
