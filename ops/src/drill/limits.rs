@@ -61,6 +61,8 @@ pub const JOB_WITHIN: Duration = Duration::from_secs(60);
 pub const QUIET_JOBS_WITHIN: Duration = Duration::from_secs(120);
 /// Pause between two looks at a job.
 pub const JOB_LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Pause between two looks at whether any job runs.
+pub const QUIET_LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long the nodes may take to give clients the map after a split.
 pub const MAP_WITHIN: Duration = Duration::from_secs(20);
 /// No shard is split when there are so many.

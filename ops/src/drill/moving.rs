@@ -1,6 +1,6 @@
 //! Moves, drains and joins through `admin.v1`: begun, watched, and seen in the map.
 
-use super::limits::{JOB_LOOK_EVERY, JOB_WITHIN, QUIET_JOBS_WITHIN};
+use super::limits::{JOB_LOOK_EVERY, JOB_WITHIN, QUIET_JOBS_WITHIN, QUIET_LOOK_EVERY};
 use super::rig::Rig;
 use super::splitting::Splitter;
 use crate::ctl::draw;
@@ -120,7 +120,7 @@ impl Mover {
             if looks == LOOKS {
                 return true;
             }
-            tokio::time::sleep(JOB_LOOK_EVERY).await;
+            tokio::time::sleep(QUIET_LOOK_EVERY).await;
         }
         false
     }
