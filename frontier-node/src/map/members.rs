@@ -86,9 +86,13 @@ fn voters_after(group: &Group, new: NodeId, old: Option<NodeId>) -> BTreeSet<Nod
 
 fn caught_up(group: &Group, replica: NodeId) -> Result<(), MemberError> {
     let last = group.status().last_log_index;
-    let progress = group.progress().get(&replica).copied();
-    let progress =
-        progress.ok_or_else(|| MemberError::Refused(format!("replica {replica} is no member")))?;
+    let progress = group.progress();
+    if progress.is_empty() {
+        return Err(MemberError::NotLeader(group.group_id()));
+    }
+    let progress = progress
+        .get(&replica)
+        .ok_or_else(|| MemberError::Refused(format!("replica {replica} is no member")))?;
     let matched = progress.matched_index;
     if matched > 0 && matched.saturating_add(raftlog::limits::MAX_PROMOTION_LAG_ENTRIES) >= last {
         return Ok(());

@@ -79,7 +79,6 @@ async fn round(
     number: u32,
     measured: &mut Measured,
 ) -> Result<Vec<String>, CommandError> {
-    let mut broke = Vec::new();
     let (shard, node) = rig.some_leader().await?;
     let before = replicas_of(&mover.places().await?, node);
     let began = Instant::now();
@@ -87,37 +86,16 @@ async fn round(
         Ok(job) => job,
         Err(why) => return Ok(vec![format!("node {node} is not drained: {why}")]),
     };
-    let kill_after = Duration::from_millis(rig.choose(KILL_WITHIN_MS) as u64);
-    rig.settle(kill_after).await?;
-    let killed = match Fault::of(number) {
-        Fault::Nothing => None,
-        Fault::Driver => Some(mover.jobs.leader_of_group_0().await?),
-        Fault::Drained => Some(node),
-        Fault::Another => (1..=NODES).find(|other| *other != node),
-    };
-    let broken = Instant::now();
-    if let Some(node) = killed {
-        rig.cluster.kill_node(node)?;
-    }
-    let next = rig.probe_since(broken, shard, killed.as_slice()).first();
-    let next = next.await?;
+    let (killed, next) = kill(rig, mover, Fault::of(number), (shard, node)).await?;
     measured.next_lease.push(next);
-    if let Some(node) = killed {
-        rig.settle(AWAY).await?;
-        rig.bring_back(node).await?;
-    }
     let ended = mover.jobs.ended(job, QUIET_JOBS_WITHIN).await;
-    let is_done = ended
-        .as_ref()
-        .is_some_and(|job| job.state() == pb::JobState::Done);
     let end = splitting::end(job, ended.as_ref());
-    if !is_done {
-        broke.push(format!("node {node} is not empty: {end}"));
-    }
+    let is_done = ended.is_some_and(|job| job.state() == pb::JobState::Done);
     let places = mover.places().await?;
     let left = replicas_of(&places, node);
-    if is_done && left > 0 {
-        broke.push(format!("node {node} drained and has {left} replicas"));
+    let mut broke = Vec::new();
+    if !is_done || left > 0 {
+        broke.push(format!("node {node} has {left} replicas: {end}"));
     }
     broke.extend(check_voters(&places, VOTERS).err());
     let kill = killed.map_or_else(String::new, |node| format!(", SIGKILL to node {node}"));
@@ -129,6 +107,42 @@ async fn round(
             next.as_millis()
         ),
     );
+    broke.extend(give_back(mover, number, node).await?);
+    Ok(broke)
+}
+
+/// Kills a node while another one drains, waits for the next lease of its shard, and brings the killed one back; who it was, and
+/// how long the lease took.
+async fn kill(
+    rig: &mut Rig,
+    mover: &Mover,
+    fault: Fault,
+    (shard, drained): (u64, u32),
+) -> Result<(Option<u32>, Duration), CommandError> {
+    let kill_after = Duration::from_millis(rig.choose(KILL_WITHIN_MS) as u64);
+    rig.settle(kill_after).await?;
+    let killed = match fault {
+        Fault::Nothing => None,
+        Fault::Driver => Some(mover.jobs.leader_of_group_0().await?),
+        Fault::Drained => Some(drained),
+        Fault::Another => (1..=NODES).find(|other| *other != drained),
+    };
+    let broken = Instant::now();
+    if let Some(node) = killed {
+        rig.cluster.kill_node(node)?;
+    }
+    let next = rig.probe_since(broken, shard, killed.as_slice()).first();
+    let next = next.await?;
+    if let Some(node) = killed {
+        rig.settle(AWAY).await?;
+        rig.bring_back(node).await?;
+    }
+    Ok((killed, next))
+}
+
+/// Gives a drained node its place back: it gets its share again. What broke.
+async fn give_back(mover: &Mover, number: u32, node: u32) -> Result<Vec<String>, CommandError> {
+    let mut broke = Vec::new();
     if let Err(why) = mover.undrain(node).await {
         broke.push(format!("node {node} is not given its place back: {why}"));
     }

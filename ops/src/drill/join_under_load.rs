@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::rig::Rig;
 use super::{Drill, Measured, note_round};
 use crate::output::CommandError;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -56,53 +57,60 @@ async fn round(
     number: u32,
     measured: &mut Measured,
 ) -> Result<Vec<String>, CommandError> {
-    let mut broke = Vec::new();
     let newest = mover.newest_job().await;
     let began = Instant::now();
     let node = rig.join().await?;
     let joined_ms = began.elapsed().as_millis();
-    let first = first_replica(mover, node).await?;
-    let kill_after = Duration::from_millis(rig.choose(KILL_WITHIN_MS) as u64);
-    rig.settle(kill_after).await?;
-    let killed = if number.is_multiple_of(2) {
-        node
-    } else {
-        mover.jobs.leader_of_group_0().await?
-    };
-    let (shard, broken) = (rig.busiest_shard().await?, Instant::now());
-    rig.cluster.kill_node(killed)?;
-    let next = rig.probe_since(broken, shard, &[killed]).first().await?;
+    let mut broke = Vec::new();
+    if !first_replica(mover, node).await? {
+        broke.push(format!("node {node} got no replica by itself"));
+    }
+    let (killed, next) = kill(rig, mover, number, node).await?;
     measured.next_lease.push(next);
-    rig.settle(AWAY).await?;
-    rig.bring_back(killed).await?;
     if !mover.quiet().await {
         broke.push("jobs go on for ever".to_owned());
     }
     let places = mover.places().await?;
     broke.extend(check_voters(&places, VOTERS).err());
-    let share = share(&places);
-    let has = replicas_of(&places, node);
+    let (share, has) = (share(&places), replicas_of(&places, node));
     let moved = mover.moves_after(newest).await.unwrap_or(0);
     if has < share || moved > has {
         broke.push(format!(
             "node {node} has {has} replicas of a share of {share}, and {moved} were moved"
         ));
     }
-    if !first {
-        broke.push(format!("node {node} got no replica by itself"));
-    }
+    let all: usize = places.values().map(BTreeSet::len).sum();
     note_round(
         number,
         format_args!(
-            "node {node} joined in {joined_ms} ms and has {has} replicas, {moved} of {} moved, SIGKILL to node {killed}; next lease after {} ms",
-            places
-                .values()
-                .map(std::collections::BTreeSet::len)
-                .sum::<usize>(),
+            "node {node} joined in {joined_ms} ms and has {has} replicas, {moved} of {all} moved, SIGKILL to node {killed}; next lease after {} ms",
             next.as_millis()
         ),
     );
     Ok(broke)
+}
+
+/// Kills who drives, or every second time the new node, while that gets its share; brings it back. Who it was, and how long the
+/// next lease of a busy shard took.
+async fn kill(
+    rig: &mut Rig,
+    mover: &Mover,
+    number: u32,
+    joined: u32,
+) -> Result<(u32, Duration), CommandError> {
+    let kill_after = Duration::from_millis(rig.choose(KILL_WITHIN_MS) as u64);
+    rig.settle(kill_after).await?;
+    let killed = if number.is_multiple_of(2) {
+        joined
+    } else {
+        mover.jobs.leader_of_group_0().await?
+    };
+    let (shard, broken) = (rig.busiest_shard().await?, Instant::now());
+    rig.cluster.kill_node(killed)?;
+    let next = rig.probe_since(broken, shard, &[killed]).first().await?;
+    rig.settle(AWAY).await?;
+    rig.bring_back(killed).await?;
+    Ok((killed, next))
 }
 
 /// Waits until the new node votes in something.
@@ -119,8 +127,8 @@ async fn first_replica(mover: &Mover, node: u32) -> Result<bool, CommandError> {
 
 /// What each node that has replicas has at least if all have the same.
 fn share(places: &Places) -> usize {
-    let nodes: std::collections::BTreeSet<u32> = places.values().flatten().copied().collect();
-    let replicas: usize = places.values().map(std::collections::BTreeSet::len).sum();
+    let nodes: BTreeSet<u32> = places.values().flatten().copied().collect();
+    let replicas: usize = places.values().map(BTreeSet::len).sum();
     replicas / nodes.len().max(1)
 }
 

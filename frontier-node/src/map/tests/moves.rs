@@ -276,7 +276,10 @@ async fn a_move_ends_when_the_old_replica_is_destroyed_or_its_node_stays_away() 
     shards.hoard(3, true);
     let cluster = cluster_of_four(&shards, impatient()).await;
     let job = begin(&cluster, 1, from_3_to_4(7)).await;
-    let is_waiting = |map: &ShardMap| map.job(job).unwrap().step() == Step::VotersChanged;
+    let is_waiting = |map: &ShardMap| {
+        let found = map.job(job);
+        found.is_some_and(|job| job.step() == Step::VotersChanged)
+    };
     cluster.wait_views("the change of voters", is_waiting).await;
     let until = tokio::time::Instant::now() + std::time::Duration::from_millis(1_500);
     while tokio::time::Instant::now() < until {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use client::CallError;
 use proto::frontier_v1 as pb;
 
+use super::super::splits::held::{Held, image};
 use super::super::support::*;
 use super::*;
 use crate::limits::OPEN_RETRY_MS;
@@ -344,5 +345,33 @@ async fn a_removal_that_the_disk_refuses_is_tried_again() {
     disk.0.store(false, Ordering::SeqCst);
     until("it is removed", || rows(&node) == Some(0)).await;
     until("and known to be", || node.known_shards().is_empty()).await;
+    node.close().await;
+}
+
+/// The power goes after the tombstone is written and before the rows are deleted: the removal is finished before anything opens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removal_that_a_power_cut_ended_is_finished_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let teller = Teller::new(MapView::default());
+    let held = Arc::new(Held::default());
+    let mut options = told_options(dir.path(), &teller);
+    options.engine.faults = Some(Arc::clone(&held) as Arc<dyn raftlog::FaultHook>);
+    let node = open(options).await;
+    held.writes.store(true, Ordering::SeqCst);
+    tell(&teller, 7, &[whole(4, &[2], &[1, 2])]);
+    let engine = node.engine();
+    while engine.created_groups().await.unwrap().contains(&SHARD) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(rows(&node) > Some(0), "the tombstone comes first");
+    let after = image(dir.path());
+    held.writes.store(false, Ordering::SeqCst);
+    node.close().await;
+
+    // It has not heard of the map again.
+    let teller = Teller::new(MapView::default());
+    let node = FrontierNode::open(told_options(after.path(), &teller)).await;
+    let node = node.unwrap();
+    assert_eq!((node.shards(), rows(&node)), (vec![], Some(0)));
     node.close().await;
 }

@@ -10,9 +10,9 @@ use raftlog::{DiskStep, FaultHook};
 
 /// Holds flushes of the state, or its writes, while it is told so.
 #[derive(Default)]
-pub(super) struct Held {
-    pub(super) flushes: AtomicBool,
-    pub(super) writes: AtomicBool,
+pub(in crate::tests) struct Held {
+    pub(in crate::tests) flushes: AtomicBool,
+    pub(in crate::tests) writes: AtomicBool,
 }
 
 impl FaultHook for Held {
@@ -30,7 +30,7 @@ impl FaultHook for Held {
 }
 
 /// What the directory would be if the power went now: all of the log, and of the state what is flushed.
-pub(super) fn image(from: &Path) -> tempfile::TempDir {
+pub(in crate::tests) fn image(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

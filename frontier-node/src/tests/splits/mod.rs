@@ -1,6 +1,6 @@
 //! Splits: what goes on through one, what is refused, and what a crash, a late replica or a slow leader finds.
 
-mod held;
+pub(super) mod held;
 mod one_node;
 mod refusals;
 mod restarts;
