@@ -195,6 +195,7 @@ impl Model {
 
     /// Idle hosts whose clocks are past may be forgotten; rows tell whether they were.
     fn forget_hosts(&mut self, after: &View) {
+        let recovered = self.recovery.map(|(_, until_ms, _)| until_ms);
         let gone: Vec<_> = self
             .hosts
             .iter()
@@ -206,7 +207,7 @@ impl Model {
                 after
                     .hosts
                     .get(&(host.partition, host.name.clone()))
-                    .is_none_or(|row| is_made_anew(host, row))
+                    .is_none_or(|row| is_made_anew(host, row, recovered))
             })
             .map(|host| (host.partition, host.name.clone()))
             .collect();
@@ -215,15 +216,16 @@ impl Model {
     }
 }
 
-/// Whether a row knows nothing of what was known of its host.
-fn is_made_anew(host: &Host, row: &HostRow) -> bool {
+/// Whether a row knows nothing of what was known of its host. The contact of a recovery is that of any host, a new one's too.
+fn is_made_anew(host: &Host, row: &HostRow, recovered: Option<u64>) -> bool {
+    let is_contacted = |contact_ms: Option<u64>| contact_ms > recovered;
     let asked = host.robots.values().any(|robots| robots.attempt > 0);
-    let loses = (host.last_contact_ms.is_some() && row.last_contact_ms.is_none())
+    let loses = (is_contacted(host.last_contact_ms) && !is_contacted(row.last_contact_ms))
         || (asked && row.authorities.iter().all(|row| row.attempt == 0))
         || (host.back_off_until_ms != 0 && row.back_off_until_ms == 0)
         || (host.blocked_until_ms != 0
             && row.blocked_until_ms == 0
-            && host.last_contact_ms.is_none()
+            && !is_contacted(host.last_contact_ms)
             && !asked);
     host.min_delay_ms == 0 && !host.paused && loses
 }
