@@ -66,4 +66,6 @@ pub use metrics::Metrics;
 pub use node::{FrontierNode, NodeError};
 pub use options::NodeOptions;
 pub use shards::{ShardStanding, SplitAim, SplitDone, SplitError, SplitPlaces, SplitRequest};
-pub use unsafe_recovery::{Lost, RecoveredGroup, UnsafeRecoveryError, recover_unsafe};
+pub use unsafe_recovery::{
+    Lost, RecoveredGroup, UnsafeRecovery, UnsafeRecoveryError, recover_unsafe,
+};

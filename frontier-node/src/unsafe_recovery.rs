@@ -43,6 +43,15 @@ pub struct RecoveredGroup {
     pub last_index: u64,
 }
 
+/// What became of the groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnsafeRecovery {
+    /// Those that go on.
+    pub recovered: Vec<RecoveredGroup>,
+    /// Those whose replica here was never fed, so that it has nothing to go on from. Only of all; a named one is an error.
+    pub never_fed: Vec<u64>,
+}
+
 /// Why nothing, or not all, was recovered. What was is whole; the same may be asked again.
 #[derive(Debug, thiserror::Error)]
 pub enum UnsafeRecoveryError {
@@ -74,7 +83,7 @@ pub enum UnsafeRecoveryError {
 pub async fn recover_unsafe(
     dir: &Path,
     lost: &Lost,
-) -> Result<Vec<RecoveredGroup>, UnsafeRecoveryError> {
+) -> Result<UnsafeRecovery, UnsafeRecoveryError> {
     let descriptor = Descriptor::read(dir)?.ok_or(UnsafeRecoveryError::NoNode)?;
     let options = EngineOptions::new(dir, descriptor.replica);
     let engine = Engine::open(options, Arc::new(NoTransport))?;
@@ -86,7 +95,7 @@ pub async fn recover_unsafe(
 async fn recover_groups(
     engine: &Engine,
     lost: &Lost,
-) -> Result<Vec<RecoveredGroup>, UnsafeRecoveryError> {
+) -> Result<UnsafeRecovery, UnsafeRecoveryError> {
     let here = engine.created_groups().await?;
     let chosen = match lost {
         Lost::All => here,
@@ -109,22 +118,31 @@ async fn recover_groups(
         ));
     }
     let id = u64::from_be_bytes(draw()?).max(1);
-    let mut recovered = Vec::new();
-    // The cluster's own group comes first by its number and last here: it tells of all others.
+    let mut done = UnsafeRecovery::default();
+    // The cluster's own group is the last: it tells of all others.
     plan.sort_by_key(|(group, _)| *group == GROUP_ZERO);
-    for (group, replica) in &plan {
-        let payloads = match *group {
-            GROUP_ZERO => plan.iter().map(|(group, id)| told(*group, *id)).collect(),
+    for (group, replica) in plan {
+        let payloads = match group {
+            GROUP_ZERO => {
+                let shards = done
+                    .recovered
+                    .iter()
+                    .map(|one| told(one.group, one.replica));
+                shards.chain([told(GROUP_ZERO, replica.0)]).collect()
+            }
             _ => vec![clocks(id)],
         };
-        let made = engine.make_sole_voter(*group, replica.0, payloads).await?;
-        recovered.push(RecoveredGroup {
-            group: *group,
-            replica: replica.0,
-            last_index: made.last_index,
-        });
+        match engine.make_sole_voter(group, replica.0, payloads).await {
+            Ok(made) => done.recovered.push(RecoveredGroup {
+                group,
+                replica: replica.0,
+                last_index: made.last_index,
+            }),
+            Err(GroupError::Invalid { .. }) if *lost == Lost::All => done.never_fed.push(group),
+            Err(error) => return Err(error.into()),
+        }
     }
-    Ok(recovered)
+    Ok(done)
 }
 
 /// The entry with which a shard begins: its clocks are set before anything else is done.
@@ -144,11 +162,8 @@ fn clocks(id: u64) -> Bytes {
 }
 
 /// The entry of the cluster's own group that tells the map of a recovered one.
-fn told(group: u64, replica: ReplicaId) -> Bytes {
-    let recover = RecoverGroup {
-        group,
-        replica: replica.0,
-    };
+fn told(group: u64, replica: NodeId) -> Bytes {
+    let recover = RecoverGroup { group, replica };
     let command = shard_map::Command::from(shard_map::Body::RecoverGroup(recover));
     command.to_bytes().into()
 }

@@ -1,7 +1,7 @@
 //! `escapement recover-unsafe`: a stopped node goes on alone with groups whose other replicas are lost for good.
 
 use crate::output::{self, CommandError};
-use frontier_node::{Lost, RecoveredGroup, recover_unsafe};
+use frontier_node::{Lost, RecoveredGroup, UnsafeRecovery, recover_unsafe};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,9 +57,10 @@ pub fn run(args: &Args) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(args: &Args, recovered: &[RecoveredGroup]) -> Result<(), CommandError> {
+fn show(args: &Args, done: &UnsafeRecovery) -> Result<(), CommandError> {
     if args.json {
-        let groups: Vec<_> = recovered
+        let groups: Vec<_> = done
+            .recovered
             .iter()
             .map(|one| {
                 json!({
@@ -67,9 +68,14 @@ fn show(args: &Args, recovered: &[RecoveredGroup]) -> Result<(), CommandError> {
                 })
             })
             .collect();
-        return output::line(json!({ "groups": groups }));
+        return output::line(json!({ "groups": groups, "never_fed": done.never_fed }));
     }
-    for one in recovered {
+    for group in &done.never_fed {
+        output::line(format_args!(
+            "group {group} has nothing here to go on from: it stays as it is"
+        ))?;
+    }
+    for one in &done.recovered {
         let RecoveredGroup {
             group,
             replica,

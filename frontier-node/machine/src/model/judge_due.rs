@@ -195,8 +195,7 @@ impl Model {
 
     /// Idle hosts whose clocks are past may be forgotten; rows tell whether they were.
     fn forget_hosts(&mut self, after: &View) {
-        // What is known of the contacts of a host that is new: what a recovery says of all.
-        let unknown_ms = self.recovery.map(|(_, until_ms, _)| until_ms);
+        let recovered = self.recovery.map(|(_, until_ms, _)| until_ms);
         let gone: Vec<_> = self
             .hosts
             .iter()
@@ -208,7 +207,7 @@ impl Model {
                 after
                     .hosts
                     .get(&(host.partition, host.name.clone()))
-                    .is_none_or(|row| is_made_anew(host, row, unknown_ms))
+                    .is_none_or(|row| is_made_anew(host, row, recovered))
             })
             .map(|host| (host.partition, host.name.clone()))
             .collect();
@@ -217,14 +216,17 @@ impl Model {
     }
 }
 
-/// Whether a row knows nothing of what was known of its host.
-fn is_made_anew(host: &Host, row: &HostRow, unknown_ms: Option<u64>) -> bool {
+/// Whether a row knows nothing of what was known of its host. The contact of a recovery is that of any host, a new one's too.
+fn is_made_anew(host: &Host, row: &HostRow, recovered: Option<u64>) -> bool {
+    let is_contacted = |contact_ms: Option<u64>| contact_ms > recovered;
     let asked = host.robots.values().any(|robots| robots.attempt > 0);
-    let was_contacted = host.last_contact_ms != unknown_ms;
-    let loses = (was_contacted && row.last_contact_ms == unknown_ms)
+    let loses = (is_contacted(host.last_contact_ms) && !is_contacted(row.last_contact_ms))
         || (asked && row.authorities.iter().all(|row| row.attempt == 0))
         || (host.back_off_until_ms != 0 && row.back_off_until_ms == 0)
-        || (host.blocked_until_ms != 0 && row.blocked_until_ms == 0 && !was_contacted && !asked);
+        || (host.blocked_until_ms != 0
+            && row.blocked_until_ms == 0
+            && !is_contacted(host.last_contact_ms)
+            && !asked);
     host.min_delay_ms == 0 && !host.paused && loses
 }
 

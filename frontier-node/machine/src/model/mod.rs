@@ -13,7 +13,7 @@
 //! - `script`, `golden_tests`: the scripts in `golden/`.
 //! - `full_outbox_tests`: what is too large for a script.
 //! - `cost_tests`: row reads a command at two sizes.
-//! - `mutant_tests`, `split_mutant_tests`: bugs put back on purpose, each of which must be caught.
+//! - `mutant_tests`, `split_mutant_tests`, `recover_mutant_tests`: bugs put back on purpose, each of which must be caught.
 
 mod clock;
 mod compare;
@@ -31,6 +31,7 @@ mod judge_split;
 mod mutant_tests;
 pub(crate) mod ops;
 pub(crate) mod random_tests;
+mod recover_mutant_tests;
 pub(crate) mod run;
 mod script;
 mod split_mutant_tests;
