@@ -125,7 +125,7 @@ impl Totals {
 }
 
 /// Bugs put back, each with a seed that catches it and what is said then.
-const CAUGHT: [(Bug, u64, &str); 9] = [
+const CAUGHT: [(Bug, u64, &str); 10] = [
     (Bug::StaleTimeBase, 36, "P1: "),
     (Bug::DeadlineFromReceipt, 57, "P1: "),
     (Bug::TokenRestart, 1, "I5 broken"),
@@ -139,6 +139,7 @@ const CAUGHT: [(Bug, u64, &str); 9] = [
     (Bug::ChildTokensRestart, 1, "I5 broken"),
     (Bug::ChildForgetsContacts, 1, "last contact went from"),
     (Bug::InstallOverChildren, 63, "I1 broken"),
+    (Bug::RemovalOverNeighbours, 1, "rows that are no replica's"),
 ];
 
 #[test]
