@@ -135,7 +135,7 @@ const CAUGHT: [(Bug, u64, &str); 10] = [
         55,
         "was Out by what was answered before, and is now called Known",
     ),
-    (Bug::AnswerBeforeSync, 15, "the rows differ"),
+    (Bug::AnswerBeforeSync, 4, "I19 broken"),
     (Bug::ChildTokensRestart, 1, "I5 broken"),
     (Bug::ChildForgetsContacts, 1, "last contact went from"),
     (Bug::InstallOverChildren, 63, "I1 broken"),
