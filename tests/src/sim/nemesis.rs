@@ -15,7 +15,7 @@ use super::split_schedule::SplitSchedule;
 const LONG_SLEEP_MS: (u64, u64) = (3_600_000, 180_000_000);
 
 /// How often the power goes in a step of a removal, in a thousand.
-const AT_REMOVAL_PERMILLE: u64 = 60;
+const AT_REMOVAL_PERMILLE: u64 = 150;
 
 /// Every so manyth seed cuts the power in the middle of syncs.
 const SHARP_EVERY: u64 = 4;

@@ -28,14 +28,13 @@ struct Held {
 /// Waits until it is so: what was removed may go a while after the map said so.
 pub(super) async fn judge(world: &World) {
     for node in 1..=world.plan.nodes {
-        let expected = Held {
-            replicas: given(world, node),
-            strays: 0,
-        };
         let mut told = None;
         loop {
-            let held = held_by(world, node).await;
-            if held.as_ref().is_some_and(|held| *held == expected) {
+            let (held, expected) = (held_by(world, node).await, given(world, node));
+            if let Some(held) = &held
+                && held.replicas == expected
+            {
+                judge_strays(world, node, held.strays);
                 break;
             }
             if told != held {
@@ -49,6 +48,13 @@ pub(super) async fn judge(world: &World) {
     judge_voters(world).await;
 }
 
+fn judge_strays(world: &World, node: u64, strays: usize) {
+    if strays > 0 {
+        let text = format!("P3: {node} has {strays} rows that are no replica's");
+        world.trace.violation(text);
+    }
+}
+
 fn given(world: &World, node: u64) -> BTreeMap<u64, NodeId> {
     let map = world.zero.map();
     let replica = |shard: &shard_map::Shard| {
@@ -59,13 +65,14 @@ fn given(world: &World, node: u64) -> BTreeMap<u64, NodeId> {
     map.shards.iter().filter_map(replica).collect()
 }
 
+/// None while a replica comes or goes.
 async fn held_by(world: &World, node: u64) -> Option<Held> {
-    let serve = |there: Arc<FrontierNode>| -> BoxFuture<'static, Result<Held, String>> {
+    let serve = |there: Arc<FrontierNode>| -> BoxFuture<'static, Result<Option<Held>, String>> {
         Box::pin(async move { held(&there) })
     };
     let answer = world.net.call((WORLD, node), true, ANSWER_WITHIN, serve);
     match answer.await.ok()? {
-        Ok(held) => Some(held),
+        Ok(held) => held,
         Err(error) => {
             world.trace.violation(format!("rows of {node}: {error}"));
             None
@@ -73,7 +80,7 @@ async fn held_by(world: &World, node: u64) -> Option<Held> {
     }
 }
 
-fn held(node: &FrontierNode) -> Result<Held, String> {
+fn held(node: &FrontierNode) -> Result<Option<Held>, String> {
     let engine = node.engine();
     let db = engine.state();
     let rows = NodeRows(&db);
@@ -89,7 +96,9 @@ fn held(node: &FrontierNode) -> Result<Held, String> {
     }
     let mut replicas = BTreeMap::new();
     for shard in node.shards() {
-        let group = engine.group(shard).ok_or("a shard has no group")?;
+        let Some(group) = engine.group(shard) else {
+            return Ok(None);
+        };
         replicas.insert(shard, group.replica());
         let range = Machine::stored_range(&rows, ShardId(shard));
         let Some((first, last)) = range.map_err(|error| error.to_string())? else {
@@ -99,7 +108,7 @@ fn held(node: &FrontierNode) -> Result<Held, String> {
             strays -= count(&from, &to)?;
         }
     }
-    Ok(Held { replicas, strays })
+    Ok(Some(Held { replicas, strays }))
 }
 
 /// Of each group, by whoever leads it.

