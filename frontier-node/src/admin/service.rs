@@ -13,7 +13,7 @@ use tonic::{Request, Response, Status};
 use super::changes::{self, Cut};
 use super::{answers, backups, reading::Reading};
 use crate::limits::{ADMIN_CALLS, ADMIN_REQUEST_SIZE_BYTES, EXPORTS};
-use crate::map::{MapError, MapNode, ShapeError, Weight};
+use crate::map::{MapError, MapNode, MapView, ShapeError, Weight};
 use crate::node::FrontierNode;
 
 /// The service of a node that has group 0; `None`: it does not.
@@ -49,6 +49,12 @@ impl AdminService {
 
     async fn read(&self, local: bool) -> Reading {
         Reading::take(&self.node, &self.map, local).await
+    }
+
+    /// What a change is planned by. A copy that lags must not refuse what the cluster would take.
+    async fn newest(&self) -> Result<MapView, Status> {
+        let view = self.map.newest().await;
+        view.map_err(|error| Status::unavailable(error.to_string()))
     }
 
     async fn change(&self, command: &Command) -> Result<Response<pb::ChangeResponse>, Status> {
@@ -133,8 +139,9 @@ impl Admin for AdminService {
         let _call = self.enter()?;
         let request = request.into_inner();
         let verifier = &self.node.shared_node().verifier;
-        let view = self.map.view();
-        let (at, alone) = match changes::cut(&request, verifier)? {
+        let cut = changes::cut(&request, verifier)?;
+        let view = self.newest().await?;
+        let (at, alone) = match cut {
             Cut::At(at) => (at, false),
             Cut::Alone(site) => (site, true),
             Cut::Middle if view.map.shard(request.shard).is_none() => {
@@ -165,7 +172,7 @@ impl Admin for AdminService {
         request: Request<pb::MoveRequest>,
     ) -> Result<Response<pb::ChangeResponse>, Status> {
         let _call = self.enter()?;
-        let map = self.map.view().map;
+        let map = self.newest().await?.map;
         let command = changes::move_replica(&request.into_inner(), &map)?;
         self.change(&command).await
     }
@@ -246,7 +253,11 @@ impl Admin for AdminService {
         let (shard, node) = (request.shard, request.node);
         let voter = match answers::voter_on(&reading.view.map, shard, node) {
             Ok(voter) => voter,
-            Err(reason) => return answer(reason, false),
+            // This copy may lag; without group 0 what it knows must do.
+            Err(_) => match answers::voter_on(&self.newest().await?.map, shard, node) {
+                Ok(voter) => voter,
+                Err(reason) => return answer(reason, false),
+            },
         };
         if reading.leaders.get(&shard) == Some(&node) {
             return answer(String::new(), true);

@@ -1,9 +1,10 @@
 //! The map as this node's services use it: read its copy, change it wherever its leader is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use raftlog::{Engine, GroupError, NodeId, process_of};
 use shard_map::{Accepted, Command, GROUP_ZERO};
 use tokio::sync::watch;
@@ -11,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{ask_for_change, places_of_leader};
-use super::copying::Copying;
+use super::copying::{self, Copying};
 use super::known_nodes::KnownNodes;
 use super::map_cell::{MapCell, MapView};
 use super::map_group::{MapError, MapGroup};
@@ -276,12 +277,36 @@ impl MapNode {
         }
     }
 
-    async fn try_change(&self, command: &Command) -> Result<Accepted, MapError> {
-        if let Some(zero) = self.zero()
-            && let Some(token) = zero.leadership().token()
-        {
-            return zero.propose(token, command).await;
+    /// The newest map among those of the nodes that replicate group 0: what this node's own copy does not know is no refusal.
+    ///
+    /// # Errors
+    ///
+    /// None of them answers.
+    pub(crate) async fn newest(&self) -> Result<MapView, MapError> {
+        let leads = self.zero().is_some_and(|zero| zero.leadership().is_leader);
+        if leads {
+            return Ok(self.view());
         }
+        let places = self.places_of_map();
+        let cluster_id = self.parts.descriptor.cluster_id;
+        let fetch = |place: &String| {
+            let (greeter, copy, place) = (&self.greeter, &self.copy, place.clone());
+            async move { copying::fetch(greeter, cluster_id, &place, copy).await }
+        };
+        let answers = join_all(places.iter().map(fetch)).await;
+        if answers.iter().any(Result::is_ok) {
+            return Ok(self.view());
+        }
+        let failed = answers.into_iter().find_map(Result::err);
+        let reason = failed.map_or_else(
+            || "nobody is known who has it".to_owned(),
+            |status| status.message().to_owned(),
+        );
+        Err(MapError::Unavailable(format!("the newest map: {reason}")))
+    }
+
+    /// Other nodes that lead group 0, replicate it, or may know who does: the likeliest first.
+    fn places_of_map(&self) -> Vec<String> {
         let own = self.parts.book.address_of(self.parts.process);
         let mut places = vec![self.leader_address()];
         places.extend(places_of_leader(&self.copy.view().map));
@@ -289,7 +314,20 @@ impl MapNode {
             let entries = self.parts.book.entries().into_iter();
             places.extend(entries.map(|entry| entry.address));
         }
-        places.retain(|place| Some(place) != own.as_ref());
+        let mut asked = BTreeSet::new();
+        places.retain(|place| {
+            !place.is_empty() && Some(place) != own.as_ref() && asked.insert(place.clone())
+        });
+        places
+    }
+
+    async fn try_change(&self, command: &Command) -> Result<Accepted, MapError> {
+        if let Some(zero) = self.zero()
+            && let Some(token) = zero.leadership().token()
+        {
+            return zero.propose(token, command).await;
+        }
+        let places = self.places_of_map();
         let cluster_id = self.parts.descriptor.cluster_id;
         ask_for_change(&self.greeter, cluster_id, places, command).await
     }

@@ -59,6 +59,12 @@ async fn a_node_without_group_zero_has_the_map_and_changes_it() {
     cluster
         .wait_views("the newest map", |map| *map == *newest)
         .await;
+    // What is acknowledged it finds at once, however far its own copy is.
+    let begun = cluster.split(with, split_at(9, 1, 50)).await.unwrap();
+    let found = cluster.up[&without].node.map().unwrap().newest().await;
+    assert!(found.unwrap().map.job(begun.job).is_some());
+    cluster.wait_ended(begun.job).await;
+    let newest = cluster.view(without);
     let mut admin = cluster.admin(without);
     let status = admin.status(pb::StatusRequest { local: false });
     let copy = status.await.unwrap().into_inner().copy.unwrap();
