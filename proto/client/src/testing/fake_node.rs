@@ -275,11 +275,14 @@ skin! {
     robots_body(pb::RobotsBodyRequest) -> pb::RobotsBodyResponse;
     set_policy(pb::SetPolicyRequest) -> pb::SetPolicyResponse;
     remove(pb::RemoveRequest) -> pb::RemoveResponse;
+    lost_store(pb::LostStoreRequest) -> pb::LostStoreResponse;
     get_url(pb::GetUrlRequest) -> pb::GetUrlResponse;
     get_host(pb::GetHostRequest) -> pb::GetHostResponse;
     shard_status(pb::ShardStatusRequest) -> pb::ShardStatusResponse;
     shard_map(pb::ShardMapRequest) -> pb::ShardMapResponse;
     list_urls(pb::ListUrlsRequest) -> pb::ListUrlsResponse;
+    list_hosts(pb::ListHostsRequest) -> pb::ListHostsResponse;
+    shard_settings(pb::ShardSettingsRequest) -> pb::ShardSettingsResponse;
     nodes(pb::NodesRequest) -> pb::NodesResponse;
     list_hosts(pb::ListHostsRequest) -> pb::ListHostsResponse;
     shard_settings(pb::ShardSettingsRequest) -> pb::ShardSettingsResponse;
