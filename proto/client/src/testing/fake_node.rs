@@ -284,8 +284,5 @@ skin! {
     list_hosts(pb::ListHostsRequest) -> pb::ListHostsResponse;
     shard_settings(pb::ShardSettingsRequest) -> pb::ShardSettingsResponse;
     nodes(pb::NodesRequest) -> pb::NodesResponse;
-    list_hosts(pb::ListHostsRequest) -> pb::ListHostsResponse;
-    shard_settings(pb::ShardSettingsRequest) -> pb::ShardSettingsResponse;
-    lost_store(pb::LostStoreRequest) -> pb::LostStoreResponse;
     alias(pb::AliasRequest) -> pb::AliasResponse;
 }
