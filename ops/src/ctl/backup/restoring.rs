@@ -9,6 +9,7 @@ use super::filling::{Backup, Filled, Range, fill};
 use super::manifest::{Manifest, is_whole};
 use super::step::Target;
 use crate::output;
+use client::{Admin, AdminError};
 use pb::restore_shard_request::Step;
 use proto::admin_v1 as pb;
 use serde_json::json;
@@ -63,16 +64,19 @@ async fn check_identity(asker: &mut Asker, dir: &Path, manifest: &Manifest) -> R
     )))
 }
 
-/// The shards of the new cluster, by first hash.
+/// The shards of the new cluster, by first hash. A cluster that was just started is waited for.
 async fn targets(asker: &mut Asker) -> Result<Vec<pb::Shard>, End> {
-    let shards = asker.ask(async |admin| admin.shards().await).await?.shards;
-    let mut shards: Vec<pb::Shard> = shards.into_iter().filter(|s| s.shard != 0).collect();
-    shards.sort_by_key(|shard| shard.first);
-    if is_whole(shards.iter().map(|shard| (shard.first, shard.last))) {
-        return Ok(shards);
-    }
-    let reason = "the cluster's shards are not the whole range yet: try again";
-    Err(End::Unavailable(reason.to_owned()))
+    let whole = async |admin: &Admin| {
+        let shards = admin.shards().await?.shards.into_iter();
+        let mut shards: Vec<pb::Shard> = shards.filter(|shard| shard.shard != 0).collect();
+        shards.sort_by_key(|shard| shard.first);
+        if is_whole(shards.iter().map(|shard| (shard.first, shard.last))) {
+            return Ok(shards);
+        }
+        let reason = "the cluster's shards are not the whole range yet";
+        Err(AdminError::Unavailable(reason.to_owned()))
+    };
+    asker.ask(whole).await
 }
 
 use pb::RestoreStage as Stage;
