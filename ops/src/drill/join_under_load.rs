@@ -41,10 +41,7 @@ impl Drill for JoinUnderLoad {
         let mover = Mover::new(rig)?;
         for number in 1..=rounds {
             let broke = round(rig, &mover, number, &mut measured).await?;
-            let words = broke
-                .into_iter()
-                .map(|what| format!("round {number}: {what}"));
-            measured.broken.extend(words);
+            measured.broke_in(number, broke);
         }
         Ok(measured)
     }

@@ -77,6 +77,15 @@ pub struct Measured {
     pub broken: Vec<String>,
 }
 
+impl Measured {
+    /// Notes what broke in a round.
+    fn broke_in(&mut self, round: u32, broke: Vec<String>) {
+        let words = broke.into_iter();
+        let words = words.map(|what| format!("round {round}: {what}"));
+        self.broken.extend(words);
+    }
+}
+
 /// One drill.
 trait Drill {
     /// Its name on the command line.
